@@ -35,6 +35,7 @@ class About:
         date, source: as in `Record`.
         outcome, result: how it ended, as in `Record`, if a file or a person says it.
         ended: the node at the end of the main line when that was said; what is played after it revokes it.
+        before: what was said of outcome, result and end before somebody resigned; None: nobody has.
     """
 
     players: tuple[str, str] = ("", "")
@@ -43,6 +44,7 @@ class About:
     outcome: float | None = None
     result: str = ""
     ended: int = NONE
+    before: tuple[float | None, str, int] | None = None
 
     @classmethod
     def of(cls, record: Record, ended: int) -> About:
@@ -83,6 +85,7 @@ class About:
                 self.date = text
             elif name == "result":
                 self.result, self.outcome, self.ended = text, outcome_of(text), last if text else NONE
+                self.before = None
             else:
                 properties.pop(PROPERTIES[name], None)
                 if text:
@@ -90,8 +93,14 @@ class About:
 
     def resign(self, player: int, last: int) -> None:
         """Note that a player has resigned; last: the node at the end of the line."""
+        self.before = self.outcome, self.result, self.ended
         self.outcome, self.result = RESIGNED[player]
         self.ended = last
+
+    def revoke(self) -> None:
+        """Take a resignation back."""
+        self.outcome, self.result, self.ended = self.before or (None, "", NONE)
+        self.before = None
 
     def to_json(self, properties: dict[str, list[str]]) -> dict[str, Any]:
         """Return it as the page reads it; properties: of the first node."""

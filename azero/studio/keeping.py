@@ -10,9 +10,9 @@ from typing import Any
 
 from azero.config.schema import UserError
 from azero.records.json_lines import content_of, expect, read_content
-from azero.records.record import NONE, Record
+from azero.records.record import NONE, Record, one_line
 from azero.run.disk import digest
-from azero.studio.about import About
+from azero.studio.about import LONGEST_NAME, About
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.library import Library, line_of
 from azero.studio.pool import PERSON, Side
@@ -44,7 +44,11 @@ def snapshot(table: GameTable) -> Snapshot:
     record, places = table_record(table, as_shown=False)
     nodes = [node for node in table.tree.nodes if node is not None]
     judged = {
-        places[node.number]: [None if node.loss is None else round(node.loss, 4), node.judged_by]
+        places[node.number]: [
+            None if node.loss is None else round(node.loss, 4),
+            node.judged_by,
+            *([] if node.better == NONE else [node.better]),
+        ]
         for node in nodes
         if node.judged_by or node.loss is not None
     }
@@ -55,6 +59,7 @@ def snapshot(table: GameTable) -> Snapshot:
                 {key: value for key, value in side.to_json().items() if key not in ("title", "level")}
                 for side in table.sides
             ],
+            "named": list(table.about.players),
             "node": places[table.tree.current.number],
             "called": called(table.game),
             "ended": places.get(table.about.ended, NONE),
@@ -242,7 +247,7 @@ class Keeper:
 
             record, studio, tree, reviewed, written = await self.studio.run_in_thread(read)
             about = About.of(record, place_in(studio, "ended", tree))
-            sides = await self.read_sides(studio.get("sides"), record, about)
+            sides = await self.read_sides(studio, record, about)
             table = GameTable(self.studio.tables.searches, record.game, sides, record.start)
             table.id, table.tree, table.about, table.reviewed = number, tree, about, reviewed
             if reviewed:
@@ -259,16 +264,24 @@ class Keeper:
             self.studio.tables.add(table)
             return table
 
-    async def read_sides(self, asked: object, record: Record, about: About) -> tuple[Side, Side]:
+    async def read_sides(self, studio: dict[str, Any], record: Record, about: About) -> tuple[Side, Side]:
         """Return the sides of a kept game; a person takes the place of one that can play no more."""
-        sides, names = [PERSON, PERSON], list(about.players)
+        sides, names, asked = [PERSON, PERSON], list(about.players), studio.get("sides")
+        given = studio.get("named")  # by a person, while the record names a machine without one too
         for place, side in enumerate(asked[:2] if isinstance(asked, list) else []):
             with contextlib.suppress(UserError):
                 sides[place] = (await self.studio.tables.read_sides(record.game, [side, side]))[0]
             if sides[place].spec is not None:
-                names[place] = ""  # the name is the player's
+                names[place] = name_in(given, place)
         about.players = (names[0], names[1])
         return sides[0], sides[1]
+
+
+def name_in(given: object, place: int) -> str:
+    """Return the name that a person gave a side, "" for none, of what a file has of both."""
+    names = given if isinstance(given, list) else []
+    name = names[place] if place < len(names) else ""
+    return one_line(name)[:LONGEST_NAME] if isinstance(name, str) else ""
 
 
 def place_in(studio: dict[str, Any], name: str, tree: GameTree) -> int:
@@ -283,8 +296,11 @@ def read_judged(tree: GameTree, judged: object) -> None:
     """Give the nodes what a review said of them."""
     for place, found in judged.items() if isinstance(judged, dict) else ():
         node = tree.nodes[int(place)] if place.isdecimal() and int(place) < len(tree.nodes) else None
-        if node is not None and isinstance(found, list) and len(found) == 2:
-            loss, by = found
+        if node is not None and isinstance(found, list) and len(found) in (2, 3):
+            loss, by, better = (*found, NONE)[:3]
+            is_move = type(better) is int and 0 <= better < tree.game.num_actions
+            if is_move and node.parent is not None and tree.game.legal_mask(node.parent.state)[better]:
+                node.better = better
             node.loss = loss if is_number(loss, 0, 2) else None
             node.judged_by = by[:LONGEST_TITLE] if isinstance(by, str) else ""
 

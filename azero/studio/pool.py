@@ -40,6 +40,7 @@ MOST_SECONDS = 60.0
 MOST = {  # of options; trees, tables and caches of eight players must fit
     **{"num_simulations": MOST_SIMULATIONS, "seconds": MOST_SECONDS, "table": 2**23, "cache": 2**18}
 }
+NO_NETWORK = "UCT without a network: random games, weak"
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 LOOK_SECONDS = 0.1  # between two reports of a search
 
@@ -207,7 +208,7 @@ class Pool:
         if must_have_network(spec):
             run = check_run_name(run or run_of(game, self.config))
             side = Side(PlayerSpec(name, name, {**options, "run": run}), self.cycle(run, cycle))
-        title = "UCT" if name == "uct" else side.title
+        title = NO_NETWORK if name == "uct" else side.title
         return growing_search(self.make(game, side)), title
 
     def choose(

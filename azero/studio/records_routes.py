@@ -156,7 +156,7 @@ def table_record(table: GameTable, as_shown: bool = True) -> tuple[Record, dict[
     is_played = has_ended(tree, about) or bool(table.reviewed)
     line = tree.line() if as_shown and not is_played else tree.main_line()
     first, second = (
-        side.title if side.spec else name or HUMAN
+        name or (side.title if side.spec else HUMAN)
         for side, name in zip(table.sides, about.players, strict=True)
     )
     outcome, result = result_of(tree, about, table.resigned if line == tree.line() else -1, line[-1])

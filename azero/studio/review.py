@@ -19,6 +19,7 @@ from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Move, Thought
 from azero.players.growing import GrowingSearch
+from azero.records.record import NONE
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.losses import SIZES, accuracy_of, size_of
 from azero.studio.pool import LOOK_SECONDS, Pool
@@ -76,6 +77,7 @@ class Opinion(NamedTuple):
     value: float  # for the player who moves first in the game
     by: str
     loss: float | None = None  # of the move that was played there; None: there is none
+    best: int = NONE  # the best move there; -1: not looked for
     after: float | None = None  # what it led to, if that was judged anew; for the player who moves first
 
 
@@ -119,7 +121,9 @@ class Reviewer:
             value = self.exact.value(at.state, stopped)
             if value is not None:
                 loss = None if after is None else max(0.0, value - sign * after)
-                return Opinion(sign * value, SOLVER, loss)
+                is_bad = loss is not None and size_of(loss) != "good"
+                best_move = self.exact.best_move(at.state, stopped) if is_bad else None
+                return Opinion(sign * value, SOLVER, loss, NONE if best_move is None else best_move)
             self.solves = stopped()
         opinion = self.opinion(self.search, at, played, after, stopped)
         if opinion and opinion.loss is not None and opinion.loss >= SIZES["mistake"] and self.longer:
@@ -148,7 +152,7 @@ class Reviewer:
         if after is None or best is None:
             return opinion
         loss = 0.0 if best.action == played else max(0.0, value_of(best) - sign * after)
-        return opinion._replace(loss=loss)
+        return opinion._replace(loss=loss, best=best.action)
 
     def think(
         self, search: GrowingSearch | None, at: GameInProgress, stopped: Callable[[], bool]
@@ -251,7 +255,7 @@ class Review:
                 other.loss = None
         node.value, node.judged_by = opinion.value, opinion.by
         if child is not None:
-            child.loss = opinion.loss
+            child.loss, child.better = opinion.loss, opinion.best
             child.value = child.value if opinion.after is None else opinion.after
         self.left -= 1
 

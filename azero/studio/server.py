@@ -150,6 +150,8 @@ async def change_table(studio: Studio, request: Request) -> Response:
             table.undo()
         case "delete":
             table.delete(asked.get("node"))
+        case "resign" if asked.get("undo"):
+            table.revoke_resignation()
         case "resign":
             table.resign()
         case "play":

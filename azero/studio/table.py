@@ -95,7 +95,10 @@ class GameTable:
         self.changed()
 
     def undo(self) -> None:
-        """Go back to a person's last turn, or one move if no person plays."""
+        """Take back a resignation, else go back to a person's last turn, or one move if no person plays."""
+        if self.resigned >= 0:
+            self.revoke_resignation()
+            return
         before = self.tree.path()[:-1]
         turns = [node for node in before if self.sides[self.tree.mover(node)].spec is None]
         if not before:
@@ -118,6 +121,14 @@ class GameTable:
             raise Refusal(409, f"It is the turn of {self.sides[mover].title}, which does not resign.")
         self.resigned = mover
         self.about.resign(mover, self.tree.line()[-1].number)
+        self.changed()
+
+    def revoke_resignation(self) -> None:
+        """Take a resignation back; the game goes on where it was."""
+        if self.resigned < 0 and self.about.before is None:
+            raise Refusal(409, "Nobody has resigned.")
+        self.resigned = -1
+        self.about.revoke()
         self.changed()
 
     def tell(self, asked: dict[str, Any]) -> None:
@@ -529,11 +540,11 @@ class GameTable:
             return f"A draw {score_text(self.game, self.tree.current.state)}".strip() + "."
         winner, score = 0 if outcome > 0 else 1, score_text(self.game, self.tree.current.state)
         people, titles = [side.spec is None for side in self.sides], [side.title for side in self.sides]
-        who = f"{titles[winner]} wins"
+        alike = titles[0] == titles[1]
+        named = self.about.players[winner] or (player_name(self.game, winner) if alike else titles[winner])
+        who = f"{named} wins"
         if people[winner] != people[1 - winner]:
             who = "You win" if people[winner] else f"You lose: {who}"
-        elif titles[0] == titles[1]:
-            who = f"{player_name(self.game, winner)} wins"
         how = " by resignation" if self.resigned >= 0 else score and f" {score}"
         return f"{who}{how}."
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from azero.classic.deepening import Searcher
+from azero.classic.deepening import Found, Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.kit.piece_moves import OWN
@@ -51,6 +51,18 @@ class ExactValues:
         if self.bitbully is not None:
             scores = self.bitbully.score_moves(state)
             return float(np.sign(scores[scores != ILLEGAL]).max())
+        found = self.solve(state, stopping)
+        return None if found is None else found.value
+
+    def best_move(self, state: np.ndarray, stopping: Callable[[], bool] = never) -> int | None:
+        """Return a best move of an unfinished state [S]; None: it is not found, or the state is an ending."""
+        if self.bitbully is not None:
+            return int(self.bitbully.score_moves(state).argmax())  # an illegal move has the least score
+        found = self.solve(state, stopping)
+        return None if found is None else found.action
+
+    def solve(self, state: np.ndarray, stopping: Callable[[], bool]) -> Found | None:
+        """Return what azero's own search finds of a state; None: it does not solve it."""
         if self.searcher is None:
             return None
         end = time.thread_time() + self.seconds
@@ -59,7 +71,7 @@ class ExactValues:
             return stopping() or time.thread_time() >= end
 
         found = self.searcher.deepen(state, math.inf, pause=pause, value_wanted=True)
-        return found.value if found.exact else None
+        return found if found.exact else None
 
     def ending_value(self, state: np.ndarray, material: str) -> float | None:
         """Return the value of an ending of chess: whoever has the third piece wins, or it is a draw.

@@ -112,11 +112,12 @@ def test_the_heading_names_game_size_and_komi(open_page: Open) -> None:
     assert page.locator(".side small").all_text_contents() == ["0 captured", "0 captured"]
 
 
-def test_ten_moves_have_numbers_on_a_big_board(open_page: Open) -> None:
-    page = open_page(PLAY + "go&options=size:13", viewport={"width": 1600, "height": 1000})
+@pytest.mark.parametrize("size", [13, 19])
+def test_ten_moves_have_numbers_on_a_big_board(size: int, open_page: Open) -> None:
+    page = open_page(f"{PLAY}go&options=size:{size}")
     page.get_by_role("switch", name="Analysis").check(force=True)
     expect(page.locator(".heat circle")).to_have_count(10)
-    assert page.locator(".numbers .major").count() <= 10
+    expect(page.locator(".numbers .major")).to_have_count(10)
     height = page.locator(".search-box").bounding_box()["height"]
     expect(page.locator(".line b")).not_to_be_empty()
     cell(page, "g7").click()

@@ -249,6 +249,7 @@ def test_a_solver_finds_the_blunder_and_the_better_move(tmp_path: Path) -> None:
         after = reviewed(client, table)
         assert [node["value"] for node in after["nodes"]] == [0, 0, 0, 0, 1, 1]
         assert [node["loss"] for node in after["nodes"]] == [None, 0, 0, 0, 1, 0]
+        assert [node["better"] for node in after["nodes"]] == [None, None, None, None, "2", None]
         assert after["review"] == {"on": False, "done": 5, "of": 5, "by": "a solver", "why": ""}
         first, second = after["report"]["sides"]
         assert (first["accuracy"], first["worst"]) == (100.0, [])
@@ -444,6 +445,7 @@ def test_mistakes_are_found_and_tried_again(browser: Any, address: str) -> None:
         expect(page.locator(".badge.blunder")).to_have_count(1)
         expect(page.locator(".value-graph .value-dot").first).to_be_visible()
         expect(page.locator(".review")).to_contain_text("Judged by a solver.")
+        assert page.locator(".report th[scope=col]").all_inner_texts() == [" X", " O"]
         rows = page.locator(".report tbody tr").evaluate_all("rows => rows.map(row => row.innerText)")
         assert [re.split(r"\s+", row.strip()) for row in rows[:5]] == [
             ["Accuracy", "100", "%", "54", "%"], ["Moves", "judged", "3", "2"],
@@ -451,7 +453,14 @@ def test_mistakes_are_found_and_tried_again(browser: Any, address: str) -> None:
         ]  # fmt: skip
         page.locator("[data-do=next-mistake]").click()
         expect(page.locator(".move[aria-current]")).to_contain_text("8")
-        expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %.")
+        expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %; 2 was best.")
+        graph = page.locator(".value-graph").bounding_box()
+        assert graph is not None
+        for share, said in ((0.0, "move 0 · 50 %"), (1.0, "move 5 · 100 %")):  # along its width
+            page.mouse.move(graph["x"] + 4 + share * (graph["width"] - 8), graph["y"] + 20)
+            expect(page.locator(".value-graph .tip text")).to_have_text(said)
+        page.mouse.move(0, 0)
+        expect(page.locator(".value-graph .tip")).to_have_count(0)
         page.get_by_role("button", name="Try again before move 4, 8, which gave away 50 %").click()
         wait_for_stones(page, 3)
         expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %. Find a better one.")

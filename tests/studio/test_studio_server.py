@@ -27,6 +27,7 @@ from azero.players import make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
 from azero.studio import table as table_module
+from azero.studio.pool import NO_NETWORK
 from azero.studio.pool import play as play_with
 
 OWN = Path(DOUBLE_MOVE)
@@ -323,7 +324,7 @@ def test_an_analysis_is_streamed_stopped_continued_and_read_below_the_root(tmp_p
             last = read_until(
                 socket, lambda message: message["type"] == "analysis" and message["simulations"] == 200_000
             )
-        assert first["simulations"] <= last["simulations"] and last["by"] == "UCT"
+        assert first["simulations"] <= last["simulations"] and last["by"] == NO_NETWORK
         with stream(client, table) as socket:  # a page that is loaded anew sees what was found
             assert (
                 read_until(socket, lambda message: message["type"] == "analysis", 2)["moves"] == last["moves"]

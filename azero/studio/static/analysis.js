@@ -117,6 +117,7 @@ export function makeAnalysis(desk, onValue) {
     board.numbers(new Map(written.map(({ action, value, visits, prior }) =>
       [action, [value == null ? "–" : percent(value), short(visits),
         ...(prior == null ? [] : [`${Math.round(100 * prior)} %`])]])));
+    if (shown && !pointed) board.ghosts([], 0); // a hint of before
     if (pointed && shown) {
       const again = moves.find(({ action }) => action === pointed.action);
       if (again && pointed.line_cells?.[0] === again.cell) point(again);
@@ -155,6 +156,8 @@ export function makeAnalysis(desk, onValue) {
       engines.replaceChildren(choice("player", "player", names),
         champions.length ? choice("search kind", "kind", KINDS) : "");
     },
+    /** Return whether the board shows what the analysis has found. */
+    shows: () => on && found !== null,
     /** A message of the stream. */
     receive(message) {
       if (message.node !== desk.table.node) return;

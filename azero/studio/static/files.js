@@ -1,15 +1,19 @@
 // Games and files on the page: what is said of a game, comments, several games in a file, paste and drop, undo.
 
 import { attempt, button, el, post, sentenceOf, spaced, toast } from "./api.js";
-import { ask } from "./sides.js";
+import { ask, shortTitle } from "./sides.js";
 
 const MOST_BYTES = 1_000_000; // of a file
 const TYPING = 800; // milliseconds without a key before a comment is sent
 const UNDO = 10_000; // milliseconds that an offer to undo stays
 
-/** Return the names of two players as people write them; "" if neither has one. */
-export const pairText = ([first, second]) =>
-  first || second ? `${first || "Person"} – ${second || "Person"}` : "";
+/** Return the names of two players as people write them; "" if neither has one. otherwise: a side's without one. */
+export const pairText = ([first, second], otherwise = ["Person", "Person"]) =>
+  first || second ? `${first || otherwise[0]} – ${second || otherwise[1]}` : "";
+
+/** Return the same for a table, on which a machine has a name of its own. */
+const pairOf = ({ about, sides }) => pairText(about.players, sides.map((side) =>
+  side.kind === "person" ? "Person" : shortTitle(side)));
 
 export const movesText = (count) => `${count} move${count === 1 ? "" : "s"}`;
 
@@ -34,15 +38,16 @@ export function makeAbout(desk) {
   const element = el("section", { class: "card about" }, el("header", {}, title, edit), facts, fault);
 
   async function change() {
-    const { about } = desk.table, [first, second] = about.players;
+    const { about, sides } = desk.table, [first, second] = about.players;
+    const titles = sides.map((side) => side.kind === "person" ? "" : shortTitle(side));
     const input = (name, value, placeholder = "") => [name, el("input", { type: "text", value, placeholder,
       maxlength: 200, autocomplete: "off" })];
-    const inputs = Object.fromEntries([input("name", about.name), input("first", first),
-      input("second", second), input("event", about.event), input("date", about.date, "2026-11-28"),
+    const inputs = Object.fromEntries([input("name", about.name), input("first", first, titles[0]),
+      input("second", second, titles[1]), input("event", about.event), input("date", about.date, "2026-11-28"),
       input("result", about.said, "1–0, by resignation")]);
-    const titles = { first: "first player", second: "second player" };
+    const labels = { first: "first player", second: "second player" };
     const content = el("div", { class: "fields about-fields" }, Object.entries(inputs).map(([name, each]) =>
-      el("label", { class: "field" }, el("span", {}, titles[name] ?? name), each)));
+      el("label", { class: "field" }, el("span", {}, labels[name] ?? name), each)));
     const wrong = el("p", { class: "fault", role: "alert" }), { id } = desk.table;
     await ask("About this game", [content, wrong], "Save", async () => {
       const { first: one, second: two, ...words } = Object.fromEntries(Object.entries(inputs)
@@ -57,12 +62,13 @@ export function makeAbout(desk) {
 
   const restore = () => attempt(() => post(`/library/${desk.table.id}/restore`));
 
-  return { element, update({ about, game, unkept, nodes, in_trash: deleted }) {
-    title.textContent = about.name || pairText(about.players) || spaced(game.title);
+  return { element, update(table) {
+    const { about, game, unkept, nodes, in_trash: deleted } = table;
+    title.textContent = about.name || pairOf(table) || spaced(game.title);
     const kept = deleted ? el("span", {}, "Deleted from My games; a move keeps it again. ",
       el("button", { type: "button", class: "link", onclick: restore }, "Undo"))
       : nodes.length > 1 && !unkept && el("a", { href: "#/games" }, "Kept in My games");
-    const said = [about.name && pairText(about.players), about.event, about.date, about.said, kept];
+    const said = [about.name && pairOf(table), about.event, about.date, about.said, kept];
     facts.replaceChildren(...said.filter(Boolean).flatMap((each, i) => i ? [" · ", each] : [each]));
     fault.textContent = unkept;
   } };

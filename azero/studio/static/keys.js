@@ -46,6 +46,7 @@ export function showKeys() {
     el("div", {}, el("dt", {}, el("kbd", {}, shown)), el("dd", {}, about))));
   const onPlay = keysHere() === KEYS.play;
   const here = [...keysHere().map(({ shown, about }) => [shown, about]), ["?", "this list"]];
+  if (onPlay) here.push(["Ctrl + V", "open moves, a FEN, PGN or SGF"]);
   const dialog = el("dialog", { "aria-label": "Keys", onclose: () => dialog.remove() }, el("form",
     { method: "dialog" }, el("h2", {}, "Keys"), list(here),
     onPlay && [el("h3", {}, "With the focus on the board"), list(ON_BOARD),

@@ -9,7 +9,7 @@ import { hasFigures, playerName } from "./page/moving.js";
 import { valueGraph } from "./chart.js";
 import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToast } from "./files.js";
 import { dotsOf, makeReview } from "./review.js";
-import { ask, askNewGame, playersOf, shortTitle, sideChooser } from "./sides.js";
+import { ask, askNewGame, playersOf, shortTitle, sideChooser, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
 
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
@@ -62,6 +62,7 @@ export function mount(page, parameters) {
   const desk = { table: null, board: null, act, showBadges };
   let boardKey = "", socket = null, offered = { games: [], openspiel: [] }, graph = null, closed = false, flipped = false;
   let aim = null, going = false; // the node that keys lead to, until it is shown; whether the server is asked
+  let hinting = false; // a hint is searched for
 
   // ---- what is on the page ----
   const waiting = el("p", { class: "quiet waiting" }, "Setting up the board …");
@@ -88,7 +89,7 @@ export function mount(page, parameters) {
     last: button("To the end", "last", () => step(Infinity), { "data-do": "last" }),
     undo: textButton("Take back", "undo", () => act("undo"), "Take back", { "data-do": "undo" }),
     hint: textButton("Hint", "hint", showHint, "Hint", { "data-do": "hint" }),
-    resign: textButton("Resign", "flag", () => act("resign")),
+    resign: textButton("Resign", "flag", resign),
     pause: textButton("Pause or go on", "pause", () => act("play", { paused: !desk.table.paused }), "Pause",
       { "data-do": "pause" }),
     one: textButton("One move", "next", () => act("step"), "Step", { "data-do": "step" }),
@@ -192,20 +193,38 @@ export function mount(page, parameters) {
       });
   }
 
+  async function resign() {
+    const { id } = desk.table;
+    await act("resign");
+    if (desk.table.id === id && desk.table.position.over)
+      undoToast("Resigned.", async () => {
+        const answer = await post(`/tables/${id}/resign`, { undo: true });
+        if (desk.table.id === id) accept(answer);
+      });
+  }
+
   async function restoreMoves() {
     await act("restore");
     passFocus(controls.restore, controls.drop);
   }
 
+  /** Show whether a hint is searched for, as for a player that thinks. */
+  function showHinting(busy) {
+    hinting = busy;
+    showBusy(controls.hint, busy);
+    relabel(controls.hint, "hint", busy ? "Searching …" : "Hint");
+    if (desk.table) showMatch();
+  }
+
   async function showHint() {
     const { table } = desk;
-    showBusy(controls.hint, true);
+    showHinting(true);
     const hint = await attempt(() => post(`/tables/${table.id}/hint`));
-    showBusy(controls.hint, false);
-    if (desk.table) controls.hint.disabled = desk.table.position.over;
+    showHinting(false);
     if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
     toast(`Hint: ${hint.shown}${hint.value == null ? "" : `, ${percent(hint.value)} for you`} (${hint.by}).`);
-    desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
+    if (!analysis.shows()) // else its best move is on the board
+      desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
   }
 
   async function newGame() {
@@ -333,13 +352,14 @@ export function mount(page, parameters) {
     const people = sides.filter(({ kind }) => kind === "person").length;
     sides.forEach((side, player) => {
       const { strip, name, goal } = seats[player];
-      const named = side.kind === "person" && players[player], called = playerName(game.board, player);
-      name.textContent = named || (people < 2 ? shortTitle(side) : called);
-      name.title = named || (people < 2 ? side.title : called);
-      goal.textContent = [people < 2 && game.board.players?.[player], game.board.goals[player],
-        position.captured && `${position.captured[player]} captured`].filter(Boolean).join(" · ");
+      const isMachine = side.kind !== "person", called = sideName(desk.table, player);
+      name.textContent = called;
+      name.title = [players[player], isMachine && side.title].filter(Boolean).join(" · ") || called;
+      goal.textContent = [isMachine && players[player] && shortTitle(side),
+        people < 2 && game.board.players?.[player], game.board.goals[player], position.captured && `${position.captured[player]} captured`].filter(Boolean).join(" · ");
       strip.classList.toggle("to-move", !position.over && position.to_play === player);
-      strip.classList.toggle("busy", state === "thinking" && position.to_play === player);
+      const busy = state === "thinking" || hinting;
+      strip.classList.toggle("busy", busy && position.to_play === player);
       strip.classList.toggle("winner", position.over && (position.outcome ?? 0) * (player ? -1 : 1) > 0);
     });
     const sentences = { "your move": people === 2 ? "" : "Your move.", over: "The game is over.",
@@ -353,7 +373,7 @@ export function mount(page, parameters) {
     controls.drop.disabled = at <= 0;
     controls.restore.hidden = !desk.table.deleted;
     controls.undo.hidden = controls.resign.hidden = !people;
-    controls.undo.disabled = at <= 0;
+    controls.undo.disabled = at <= 0 && !position.over; // a resignation before the first move
     controls.resign.disabled = !yours;
     controls.hint.disabled = position.over || controls.hint.ariaBusy === "true";
     machines.hidden = position.over || (people > 0 && state !== "paused");
@@ -411,7 +431,8 @@ export function mount(page, parameters) {
       ...(desk.table.position.line ? [textButton("Copy position", "share", copyPosition)] : []),
       ...[isChess ? "pgn" : "sgf", "json", "svg", "png"].map((format) => el("a", { class: "button", download: true,
         href: `/api/tables/${id}/record?format=${format}` }, format.toUpperCase())),
-      textButton("Load SGF, PGN or JSON", "plus", () => file.click()));
+      textButton("Load SGF, PGN or JSON", "plus", () => file.click()),
+      el("p", { class: "quiet" }, "Moves, a position (FEN), PGN or SGF can be pasted anywhere on this page."));
   }
 
   function showAddress() {

@@ -1,7 +1,8 @@
 // The review of a game: judge its moves, go from mistake to mistake, sum up each side, try again.
 
 import { button, el, relabel } from "./api.js";
-import { ownerOf, playerName } from "./page/moving.js";
+import { ownerOf } from "./page/moving.js";
+import { sideName } from "./sides.js";
 
 const ROWS = [["Slips", "slip"], ["Mistakes", "mistake"], ["Blunders", "blunder"]];
 
@@ -22,6 +23,7 @@ export function dotsOf(path, marks) {
 /** Make the review. desk: {table, act(verb, body)}; go(node) puts a node on the board. */
 export function makeReview(desk, go) {
   let byId = new Map(), tried = null; // the node of the move that someone wants to better
+  let asked = false; // someone wants to read what is said of a move
 
   const start = button("Judge every move", "again", () => desk.act("review", { on: !running() }),
     { text: "Review", "data-do": "review" });
@@ -51,6 +53,7 @@ export function makeReview(desk, go) {
     const line = desk.table.report?.line ?? [];
     let at = byId.get(desk.table.node);
     while (at.parent !== null && !line.includes(at.id)) at = byId.get(at.parent);
+    [tried, asked] = [null, true];
     const wrong = line.filter((id) => isMistake(byId.get(id)));
     const found = wrong.find((id) => line.indexOf(id) > line.indexOf(at.id)) ?? wrong[0];
     if (found !== undefined) go(found);
@@ -58,7 +61,7 @@ export function makeReview(desk, go) {
 
   /** Put the position before a move on the board, to try again there. */
   function tryAgain(id) {
-    tried = id;
+    [tried, asked] = [id, true];
     const before = byId.get(id).parent;
     if (before === desk.table.node) showAgain();
     else go(before);
@@ -81,14 +84,16 @@ export function makeReview(desk, go) {
         ? `${numbered(other)} gives away ${given(other.loss)}, ${bad.shown} gave away ${given(bad.loss)}. `
         : `${numbered(other)} is good. `,
       link("Try again", () => tryAgain(bad.id)), " ", following(bad));
-    else if (isMistake(now)) say(`${numbered(now)} gave away ${given(now.loss)}. `,
-      link("Try again from here", () => tryAgain(now.id)));
+    else if (isMistake(now)) say(`${numbered(now)} gave away ${given(now.loss)}`,
+      now.better && tried !== now.id ? `; ${now.better} was best. ` : ". ", link("Try again from here", () => tryAgain(now.id)));
     else say();
   }
 
   function say(...parts) {
     again.hidden = !parts.length;
     again.replaceChildren(...parts.filter(Boolean));
+    if (asked && parts.length) again.scrollIntoView({ block: "nearest" });
+    asked = false;
   }
 
   /** Return a link to the next costly move of the same side. */
@@ -132,7 +137,7 @@ export function makeReview(desk, go) {
     const focused = report.contains(document.activeElement) && document.activeElement.dataset.try;
     report.replaceChildren(el("table", {}, el("thead", {}, el("tr", {}, el("td"),
       ["first", "second"].map((side, player) => el("th", { scope: "col" },
-        el("i", { class: `dot ${side}` }), ` ${playerName(desk.table.game.board, player)}`)))),
+        el("i", { class: `dot ${side}` }), ` ${sideName(desk.table, player)}`)))),
     el("tbody", {}, row("Accuracy", sides.map(({ accuracy }) =>
       el("b", {}, accuracy == null ? "–" : `${Math.round(accuracy)} %`))), row("Moves judged", moves),
     ROWS.map(([name, size]) => row(name, sides.map(({ sizes }) => sizes[size]))))),

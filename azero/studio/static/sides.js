@@ -1,6 +1,7 @@
 // Forms: which game with which options, and who plays a side.
 
 import { el, get, sentenceOf, spaced } from "./api.js";
+import { playerName } from "./page/moving.js";
 import { checkAll, field, given, labelled, sayBeside } from "./fields.js";
 
 const OPENSPIEL = "openspiel:";
@@ -92,6 +93,12 @@ export const shortRun = (run) => run.replace(/^shipped\//, "");
 /** Return who plays a side for a narrow place: of a champion the level and the run. */
 export const shortTitle = ({ title, level, options }) => level ? `${level} · ${shortRun(options.run)}`
   : title.replace(/^champion of shipped\//, "champion of ");
+
+/** Return what a side of a table is called: by a person, else as a machine, else by its place in the game. */
+export function sideName({ about, game, sides }, player) {
+  const isPair = sides.every(({ kind }) => kind === "person");
+  return about.players[player] || (isPair ? playerName(game.board, player) : shortTitle(sides[player]));
+}
 
 /** Return the players of a game and its runs' champions. */
 export const playersOf = (game, options = {}) =>
