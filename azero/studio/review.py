@@ -107,8 +107,8 @@ class Reviewer:
     ) -> Opinion | None:
         """Return what a position and the move played there are worth; None: stopped, or nothing knows it.
 
-        A search compares its best move with `after`, a search of its own: it hardly looks at bad moves. If that
-        makes a mistake of the move, longer searches of both positions decide.
+        A search compares its best move with `after`, a search of its own: it hardly looks at bad moves. If
+        that makes a mistake of the move, longer searches of both positions decide.
 
         Args:
             at: the game up to the position.
