@@ -18,8 +18,8 @@ from azero.page.board import STATIC as SHARED
 STATIC = Path(__file__).parent / "static"
 WORKER = [STATIC / "weights.js", STATIC / "engine.js", STATIC / "worker.js"]
 SCRIPT = [SHARED / "elements.js", SHARED / "moving.js", SHARED / "marking.js", SHARED / "board.js"]
-SCRIPT += [STATIC / "ends.js", STATIC / "page.js"]
-STYLE = [SHARED / "look.css", STATIC / "page.css"]
+SCRIPT += [SHARED / "keys.js", SHARED / "ears.js", STATIC / "ends.js", STATIC / "page.js"]
+STYLE = [SHARED / "palette.css", SHARED / "look.css", STATIC / "page.css"]
 MODULE_WORDS = re.compile(r"^(import\b[^;]*;\n|export (?=const|let|function|async|class))", re.MULTILINE)
 
 

@@ -1,5 +1,5 @@
-"""What pages in the browser share: the board, buttons, the look.
+"""What pages in the browser share: the board, buttons, keys, colours.
 
-For others: `board.board_json`, `board.STATIC` with `board.js`, `elements.js` and `look.css`.
+For others: `board.board_json`, `board.STATIC` with `board.js`, `keys.js` and `palette.css`.
 Imports: games, games.kit.
 """

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from azero.config.schema import SearchConfig, UserError
+from azero.games.ending import end_json
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.network.inference import Inference
@@ -143,10 +144,11 @@ def described(game: Game, settings: UctSettings | MctsSettings) -> dict[str, Any
 
 
 def position(game: Game, state: np.ndarray) -> dict[str, Any]:
-    """Return a position: the marks of its cells, row by row, or its text."""
+    """Return a position: the marks of its cells, row by row, and the cells that have won; or its text."""
     if game.board is None:
         return {"text": game.format_state(state)}
-    return {"marks": game.board.marks(state).ravel().tolist()}
+    winning = end_json(game, state)["winning"]
+    return {"marks": game.board.marks(state).ravel().tolist(), **({"winning": winning} if winning else {})}
 
 
 def result(game: Game, state: np.ndarray, cut: bool = False) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from auditing import faults
 from contrast import faint
 from pages import PATIENCE, cell, drag, middle, stones, wait_for_stones
 from places import CROWNING, PROJECT
@@ -331,6 +332,72 @@ def test_a_game_by_keyboard_only(open_page: Open) -> None:
     page.keyboard.press("Space")
     wait_for_stones(page, 2)
     assert stones(page) == ["12, O", "22, X"]
+    page.keyboard.press("Escape")  # out of the board: the arrows go through the game
+    page.keyboard.press("ArrowLeft")
+    wait_for_stones(page, 1)
+
+
+def test_keys_go_through_a_game_and_keep_what_was_taken_back(open_page: Open) -> None:
+    page = open_page("tictactoe", "#moves=0.4.8.3&strength=1")  # you are X, and azero has just played
+    wait_for_turn(page)
+    forward = page.get_by_role("button", name="Forward")
+    expect(forward).to_be_disabled()
+    for key, count in (("ArrowLeft", 2), ("Home", 0), ("ArrowRight", 2), ("End", 4), ("Home", 0)):
+        page.keyboard.press(key)
+        wait_for_stones(page, count)
+    press(page, "Forward")
+    wait_for_stones(page, 2)
+    cell(page, "32").click()  # another move: what was taken back is gone
+    wait_for_stones(page, 4)
+    assert wait_for_turn(page) == "Your move." and moves_shown(page)[:3] == ["0", "4", "5"]
+    expect(forward).to_be_disabled()
+    page.keyboard.press("Escape")
+    page.keyboard.press("h")
+    expect(page.locator(".toasts")).to_contain_text("Hint: ")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keys")
+    expect(dialog).to_contain_text("take back")
+    page.keyboard.press("n")  # nothing fires below a dialog
+    page.keyboard.press("Escape")
+    expect(page.locator("body")).to_be_focused()
+    wait_for_stones(page, 4)
+    page.keyboard.press("n")
+    wait_for_stones(page, 0)
+    expect(forward).to_be_disabled()
+
+
+def test_a_typed_move_is_not_taken_for_keys(open_page: Open) -> None:
+    page = open_page("crowning", "#moves=a1a2.a4a3.b1b2.a3b2.c1c2&you=both")
+    wait_for_stones(page, 5)
+    page.keyboard.type("b2b1n")
+    expect(page.get_by_label("Type a move")).to_have_value("b2b1n")
+    page.keyboard.press("Enter")
+    expect(page.locator(".moves li").nth(5)).to_have_text("b2b1n")
+
+
+def test_azero_s_move_is_announced(open_page: Open) -> None:
+    page = open_page("tictactoe", "#strength=30")
+    wait_for_turn(page)
+    spoken = page.locator(".spoken")
+    cell(page, "11").click()
+    wait_for_stones(page, 2)
+    expect(spoken).to_have_text(re.compile(r"^azero plays \d\. Your move\.$"))
+    press(page, "Take back")
+    expect(spoken).to_have_text("At the start. Your move.")
+    press(page, "Forward")
+    expect(spoken).to_have_text(re.compile(r"^At azero's move \d\. Your move\.$"))
+
+
+def test_axe_finds_nothing_and_texts_can_be_read(open_page: Open) -> None:
+    for name in ("tictactoe", "hex", "go"):
+        page = open_page(name, "#show=network")
+        wait_for_turn(page)
+        assert (name, faults(page)) == (name, [])
+    page.get_by_text("About this player").click()
+    page.get_by_text("About this player").blur()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    assert faults(page) == []
 
 
 def test_it_says_what_it_is(open_page: Open, trained_run: TrainedRun) -> None:
@@ -364,9 +431,13 @@ def test_an_old_browser_gets_a_sentence(lost: str, open_page: Open) -> None:
 def test_a_damaged_file_says_so(open_page: Open, exported: Callable[[str], Path], tmp_path: Path) -> None:
     text = exported("tictactoe").read_text()
     (tmp_path / "cut.html").write_text(re.sub(r'(id="wasm">.{80})[^<]*', r"\1", text))
-    page = open_page("tictactoe")
+    page, logged = open_page("tictactoe"), list[str]()
+    page.on("console", lambda message: logged.append(message.type))
     page.goto((tmp_path / "cut.html").as_uri())
-    expect(page.locator(".message")).to_contain_text("The player could not start; the file may be damaged")
+    sentence = "The player could not start; the file may be damaged."
+    expect(page.locator(".message")).to_have_text(sentence)
+    expect(page.locator(".spoken")).to_have_text(sentence)
+    assert "error" in logged  # what went wrong is for those who look for it
 
 
 def test_dark_and_phone(open_page: Open) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from auditing import faults
 from contrast import faint
 from gnugo import PlayedGo
 
 from azero import trace
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
-from azero.tracing.page import STATIC, page
+from azero.tracing.page import STATIC, STYLE, page
 from azero.tracing.record import MctsSettings, UctSettings, record
 
 TICTACTOE = make_game("tictactoe")
@@ -94,6 +95,12 @@ def test_what_cannot_be_searched_is_refused(actions: list[int], sentence: str) -
         record(TICTACTOE, actions, UctSettings(), 5)
 
 
+def test_the_cells_that_won_are_in_the_record() -> None:
+    made = record(TICTACTOE, EXAMPLE, UctSettings(), 20)
+    found = {tuple(each["evaluation"]["end"].get("winning", ())) for each in made["simulations"]}
+    assert (6, 7, 8) in found and found <= {(), (3, 4, 5), (6, 7, 8)}
+
+
 def test_a_page_needs_nothing_else_and_escapes_every_name(tmp_path: Path) -> None:
     game = replace(
         TICTACTOE, name=HOSTILE, board=None, action_name=lambda action: f"{HOSTILE}{action}",
@@ -156,6 +163,7 @@ def test_a_reader_goes_through_the_default_example(browser: Any, tmp_path: Path)
     assert (
         board.locator("path.piece.first").count() == 3 and board.locator("circle.piece.second").count() == 3
     )
+    assert steps.nth(2).locator(".won").count() == (3 if "wins" in steps.nth(2).inner_text() else 0)
     # the first simulation adds one move of three; the others are drawn as not tried
     assert tab.locator(".scroll .node.untried").count() == 2
     tab.get_by_text("Next ›").click()
@@ -185,6 +193,32 @@ def check_arithmetic(sums: list[str]) -> None:
     for mean, c, total, visits, score in (each.groups() for each in shown if each):
         found = float(mean.replace("−", "-")) + float(c) * math.sqrt(math.log(int(total)) / int(visits))
         assert found == pytest.approx(float(score.replace("−", "-")), abs=0.02)
+
+
+@pytest.mark.browser
+def test_axe_finds_nothing_on_the_default_example_and_at_its_end(browser: Any, tmp_path: Path) -> None:
+    out = tmp_path / "trace.html"
+    assert trace.main([f"out={out}"]) == 0
+    tab = opened(browser, out)
+    assert faults(tab) == []
+    tab.keyboard.press("End")
+    assert where(tab) == "the move" and faults(tab) == []
+    tab.close()
+
+
+@pytest.mark.browser
+def test_what_scrolls_is_reached_by_tab_and_keeps_its_arrow_keys(browser: Any, tmp_path: Path) -> None:
+    out = tmp_path / "trace.html"
+    assert trace.main([f"out={out}"]) == 0
+    tab = opened(browser, out, 360)
+    tab.locator(".bar input").focus()
+    tab.keyboard.press("Tab")
+    region = tab.get_by_role("region", name="X chooses at the root")
+    assert region.evaluate("each => each === document.activeElement")
+    tab.keyboard.press("ArrowRight")
+    assert where(tab) == "simulation 1 of 20"
+    tab.wait_for_function("document.activeElement.scrollLeft > 0")
+    tab.close()
 
 
 @pytest.mark.browser
@@ -229,13 +263,14 @@ def test_hostile_names_are_only_text_and_another_page_can_mount_it(browser: Any)
     )
     made = record(replace(game, board=None), EXAMPLE, UctSettings(), 5)
     files = {
-        "/": '<link rel="stylesheet" href="trace.css"><div id="here"></div>'
+        "/": "".join(f'<link rel="stylesheet" href="{file.name}">' for file in STYLE)
+        + '<div id="here"></div>'
         '<script type="module" src="main.js"></script>',
         "/main.js": 'import { mountTrace } from "./trace.js";'
         'const made = await (await fetch("record.json")).json();'
         'window.remove = mountTrace(document.getElementById("here"), made);',
         "/record.json": json.dumps(made),
-        **{f"/{name}": (STATIC / name).read_text(encoding="utf-8") for name in ("trace.js", "trace.css")},
+        **{f"/{file.name}": file.read_text(encoding="utf-8") for file in (STATIC / "trace.js", *STYLE)},
     }
     kinds = {"js": "text/javascript", "css": "text/css", "json": "application/json"}
 

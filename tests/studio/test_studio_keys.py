@@ -1,4 +1,4 @@
-"""Stories in a real browser: New game, keys, what is announced, runs compared, axe, no raw error."""
+"""Stories in a real browser: New game, keys, what is announced, runs compared, no raw error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ pytestmark = pytest.mark.browser
 expect: Any = sync_api.expect
 
 Open = Callable[..., Any]
-PLACES = ("play?game=tictactoe&moves=4.0", "train", "runs", "runs?run=trained", "matches", "learn")
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +154,50 @@ def test_a_letter_of_a_move_is_no_key(open_page: Open) -> None:
     expect(page.get_by_role("switch", name="Analysis")).not_to_be_checked()
 
 
+def test_letters_of_pages_and_comments_are_letters_of_moves_too(open_page: Open) -> None:
+    page = open_page("#/play?game=go&options=size:13")
+    for move in ("c4", "g2", "l3"):
+        page.keyboard.type(move)
+        page.keyboard.press("Enter")
+        expect(page.locator(".move-list")).to_contain_text(move)
+        page.evaluate("document.activeElement.blur()")
+    assert page.locator("#page.page-play").count() == 1
+
+
+def test_keys_comment_copy_and_delete(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=4.0.8&ply=1")
+    wait_for_stones(page, 1)
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.keyboard.press("l")
+    expect(page.get_by_role("status")).to_contain_text("Copied.")
+    assert page.evaluate("window.copied === location.href")
+    page.keyboard.press("c")
+    expect(page.get_by_label("Comment on 4")).to_be_focused()
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("status")).to_contain_text("Deleted: 3 moves.")
+    wait_for_stones(page, 0)
+
+
+def test_each_page_has_keys_for_the_others(open_page: Open) -> None:
+    page = open_page()
+    for name in ("games", "train", "runs", "matches", "learn"):
+        page.keyboard.type(f"g{name[0]}")
+        expect(page.locator(f".page-{name} h1")).to_have_count(1)
+        page.keyboard.press("?")
+        dialog = page.get_by_role("dialog", name="Keys")
+        expect(dialog).to_contain_text("g, p")
+        own = {"games": "search", "runs": "to the end", "learn": "one simulation forward"}
+        expect(dialog).to_contain_text(own.get(name, "My games"))
+        page.keyboard.press("Escape")
+        expect(page.locator("body")).to_be_focused()
+    page.keyboard.type("gg")
+    expect(page.locator(".page-games")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search my games")).to_be_focused()
+    assert page.get_by_label("Search my games").input_value() == ""
+
+
 def test_what_happens_is_announced(open_page: Open) -> None:
     page = open_page()
     dialog = asked(page)
@@ -239,39 +282,3 @@ def test_a_replay_has_keys_and_any_game_is_opened_by_its_number(open_page: Open)
     wait_for_stones(page, 1)
     page.keyboard.press("End")
     expect(page.locator(".replay .stone").nth(4)).to_be_attached()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(browser: Any, address: str, scheme: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
-    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(address)
-    found = dict[str, str]()
-
-    def look(place: str) -> None:
-        page.wait_for_load_state("networkidle")
-        expect(page.locator(".busy, .waits, .waiting")).to_have_count(0)  # these are pale for a moment
-        results = axe.run(page)
-        if results.violations_count:
-            found[place] = results.generate_report()
-
-    for place in PLACES:
-        go_to(page, place)
-        expect(page.locator("#page h1")).to_have_count(1)
-        look(place)
-    go_to(page, PLACES[0])
-    expect(page.locator("svg.board")).to_be_visible()
-    for key, name in (("n", "New game"), ("?", "Keys")):
-        page.keyboard.press(key)
-        expect(page.get_by_role("dialog", name=name)).to_be_visible()
-        look(name)
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("dialog")).to_have_count(0)
-        expect(page.locator("body")).to_be_focused()
-    context.clear_cookies()
-    page.goto(address.partition("?")[0])
-    expect(page.get_by_label("Token")).to_be_visible()
-    look("no token")
-    context.close()
-    assert not found, "\n".join(f"{place}: {report}" for place, report in found.items())

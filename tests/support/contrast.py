@@ -12,11 +12,11 @@ LEAST_CONTRAST = 4.5
 # Texts that are seen, each with its colour and its box. Then they are made invisible, so that a picture shows
 # what lies behind them.
 TEXTS = """() => {
-  const found = [], range = document.createRange();
-  const seen = document.querySelector("dialog[open]") ?? document.body; // a dialog dims what lies behind it
-  const walk = document.createTreeWalker(seen, NodeFilter.SHOW_TEXT);
+  const found = [], range = document.createRange(), dialog = document.querySelector("dialog[open]");
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const node = walk.currentNode, element = node.parentElement;
+    if (dialog && !dialog.contains(node)) continue; // what lies under a dialog is dimmed
     if (!node.data.trim() || element.closest("script, style, [disabled], option, noscript")) continue;
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
     range.selectNodeContents(node);

@@ -2,7 +2,9 @@
 
 import { button, el, makeGauge, percent, slider, toast } from "./elements.js";
 import { canTurn, makeBoard, movesBeside } from "./board.js";
+import { playedText, say, shownText } from "./ears.js";
 import { endOf } from "./ends.js";
+import { key, listenKeys, showKeys, stepKeys } from "./keys.js";
 import { hasFigures, playerName } from "./moving.js";
 
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15,
@@ -18,6 +20,9 @@ const LEAST_SHARE = 0.01; // of the visits or the policy, for a number on the bo
 const BOTH = 2; // as `you`: a person plays both sides
 const SIDES = ["first", "second", "both"];
 const VIEWS = ["nothing", "network", "search"];
+const KEYS = [...stepKeys("take back", "forward"), key("n", "new", "new game"), key("h", "hint", "hint"),
+  key("f", "turn", "turn the board"), key("m", "type", "type a move")];
+const TYPED = "A move can be typed at once: its letters and figures go to their field.";
 
 const textOf = (id) => document.getElementById(id).textContent;
 const short = (count) => count < 1000 ? count : `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`;
@@ -47,6 +52,7 @@ function start(main, about) {
   const levels = [...new Set([...SIMULATIONS, simulations])].sort((a, b) => a - b).map(String)
     .concat(SECONDS.map((seconds) => `${seconds}s`));
   let moves = [], you = 0, level = String(simulations), view = VIEWS[0];
+  let line = [], turns = []; // the game with what was taken back; who moves before each of its moves, and after
   let id = 0, position = null, network = null, found = null, hinting = false, waiting = true, asked = 0;
   let board = null, flipped = false, arrived = () => {};
 
@@ -58,20 +64,27 @@ function start(main, about) {
       el("span", { class: "who" }, name, note), el("i", { class: "thinking", "aria-hidden": "true" }));
     return { name, note, strip };
   });
-  const message = el("p", { class: "message", "aria-live": "polite" }, "Setting up the board …");
+  const message = el("p", { class: "message" }, "Setting up the board …");
   const score = el("p", { class: "score" });
   const opinion = el("p", { class: "quiet opinion" });
-  const typed = el("input", { class: "typed", placeholder: "type a move", "aria-label": "Type a move",
-    autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
+  const typed = el("input", { class: "typed", "data-do": "type", placeholder: "type a move",
+    "aria-label": "Type a move", autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
   const typing = el("form", { class: "typing", hidden: !described.moves, onsubmit: playTyped }, typed);
   const others = el("div", { class: "others" }), list = el("ol", { class: "moves" });
-  const undo = button("Take back", "undo", takeBack, { text: "Take back" });
-  const hint = button("Hint", "hint", askHint, { text: "Hint" });
+  const toStart = button("To the start", "first", () => stepTo(yourTurn(0)), { "data-do": "first" });
+  const undo = button("Take back", "undo", () => stepTo(lastTurn()), { text: "Take back", "data-do": "back" });
+  const next = button("Forward", "next", () => stepTo(nextTurn()), { text: "Forward", "data-do": "next" });
+  const toEnd = button("To the end", "last", () => stepTo(line.length), { "data-do": "last" });
+  const hint = button("Hint", "hint", askHint, { text: "Hint", "data-do": "hint" });
   const turn = button("Turn the board", "turn", () => {
     flipped = !flipped;
     if (ready()) go(moves);
-  }, { hidden: !canTurn(described) });
-  const fresh = button("New game", "plus", () => go([]), { text: "New game", class: "primary" });
+  }, { hidden: !canTurn(described), "data-do": "turn" });
+  const keys = KEYS.filter(({ doing }) => !{ type: typing, turn }[doing]?.hidden);
+  const listKeys = () => showKeys(keys, described.moves ? TYPED : "");
+  const askKeys = el("button", { type: "button", class: "icon ask-keys", title: "Keys", "aria-label": "Keys",
+    onclick: listKeys }, "?");
+  const fresh = button("New game", "plus", () => begin([]), { text: "New game", class: "primary", "data-do": "new" });
   const sayLevel = (text) => `${parseInt(text, 10).toLocaleString("en")} ` +
     `${text.endsWith("s") ? "second" : "simulation"}${parseInt(text, 10) === 1 ? "" : "s"}`;
   const strength = slider("Strength", levels, level, sayLevel, (value) => { level = value; go(moves); });
@@ -80,10 +93,11 @@ function start(main, about) {
   main.replaceChildren(
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("header", {}, el("h1", {}, heading), turn,
+      el("header", {}, el("h1", {}, heading), turn, askKeys,
         el("p", { class: "quiet" }, "azero taught itself this game from the rules.")),
       el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, score, others, typing,
-        el("div", { class: "controls" }, fresh, undo, hint)),
+        el("div", { class: "controls" }, fresh, hint),
+        el("div", { class: "controls steps" }, toStart, undo, next, toEnd)),
       el("section", { class: "card settings" }, sides.element, strength, views.element, opinion),
       el("section", { class: "card played" }, el("h2", {}, "Moves"), list),
       el("details", { class: "card about" }, el("summary", {}, "About this player"),
@@ -95,7 +109,14 @@ function start(main, about) {
   // ---- what happens ----
   const ready = () => position !== null && !waiting;
   const yours = () => you === BOTH || position.toPlay === you;
-  const lastTurn = () => position.movers.slice(0, -1).findLastIndex((mover) => you === BOTH || mover === you);
+  const isYou = (mover) => you === BOTH || mover === you;
+  /** Return the place in the line of your first turn that is not before one; at the latest the line's end. */
+  function yourTurn(from) {
+    const at = turns.findIndex((mover, place) => place >= from && isYou(mover));
+    return at < 0 ? line.length : at;
+  }
+  const lastTurn = () => turns.findLastIndex((mover, at) => at < moves.length && isYou(mover));
+  const nextTurn = () => yourTurn(moves.length + 1);
   const budget = () => level.endsWith("s")
     ? { kind: anytime, simulations: mostSimulations, seconds: parseInt(level, 10) }
     : { kind: own, simulations: Number(level) };
@@ -142,9 +163,15 @@ function start(main, about) {
     return new Promise((resolve) => { arrived = resolve; });
   }
 
-  function takeBack() {
-    if (!ready()) return;
-    go(moves.slice(0, lastTurn()));
+  /** Put another game on the board. */
+  function begin(played) {
+    line = [];
+    go(played);
+  }
+
+  /** Put as many moves of the line on the board. */
+  function stepTo(count) {
+    if (ready()) go(line.slice(0, count));
   }
 
   function askHint() {
@@ -164,10 +191,13 @@ function start(main, about) {
 
   /** A position: show it, then let azero move, or look on. */
   function arrive(answer) {
+    const before = position;
     ({ position, network } = answer);
     waiting = false;
     moves = position.played; // those of an address may not be legal
+    if (moves.some((move, at) => move !== line[at])) [line, turns] = [moves, position.movers];
     show();
+    if (before) say(changeOf(before));
     writeAddress();
     arrived();
     if (position.terminal) return;
@@ -175,12 +205,13 @@ function start(main, about) {
     else if (view === "search") ask({ kind: anytime, simulations: Math.min(ANALYSIS, mostSimulations) });
   }
 
-  function fail(why) {
-    message.textContent = `The player could not ${position ? "go on" : "start; the file may be damaged"} (${why}).`;
+  function fail() {
+    message.textContent = `The player could not ${position ? "go on" : "start; the file may be damaged"}.`;
+    say(message.textContent);
   }
 
   function receive({ data }) {
-    if (data.failed) return fail(data.failed);
+    if (data.failed) return fail();
     if (data.ready) return readAddress();
     if (data.id !== id) return undefined;
     if (data.position) return arrive(data);
@@ -228,12 +259,27 @@ function start(main, about) {
     message.textContent = position.terminal ? winner === null ? `A draw${how}.`
       : winner === you ? `You win${how}.` : `${seats[winner].name.textContent} wins${how}.`
       : you === BOTH ? "" : yours() ? "Your move." : "azero is thinking …";
+    toStart.disabled = moves.length <= yourTurn(0);
     undo.disabled = lastTurn() < 0;
+    next.disabled = toEnd.disabled = moves.length >= line.length;
     hint.disabled = position.terminal || !yours();
-    fresh.disabled = !moves.length;
+    fresh.disabled = !line.length;
+    typed.dataset.begins = [...new Set(playable.map(({ move }) => move.slice(0, 2)))].join(" ");
     list.parentElement.hidden = !moves.length;
     list.replaceChildren(...position.playedNames.map((name) => el("li", {}, name)));
     showOpinion();
+  }
+
+  /** Return what has changed since a position, as sentences. */
+  function changeOf({ played }) {
+    const { length: count } = moves, mover = position.movers.at(-2), own = you !== BOTH && mover === you;
+    const name = position.playedNames.at(-1), then = position.terminal ? message.textContent
+      : you !== BOTH && yours() ? "Your move." : "";
+    const follows = played.every((move, at) => move === moves[at]);
+    if (follows && count === played.length) return "";
+    if (!follows || count > played.length + 1 || !count)
+      return shownText(own ? "your" : `${seats[mover]?.name.textContent}'s`, name, then);
+    return own ? position.terminal && then : playedText(seats[mover].name.textContent, name, then);
   }
 
   /** Colour the board by the network's policy or the search's visits; the value beside it. */
@@ -276,16 +322,13 @@ function start(main, about) {
     const range = strength.querySelector("input");
     range.value = levels.indexOf(level);
     range.dispatchEvent(new Event("input")); // writes the number beside it
-    go((asked.get("moves") ?? "").split(".").filter(Boolean).map((word) => dotted ? Number(word) : word));
+    begin((asked.get("moves") ?? "").split(".").filter(Boolean).map((word) => dotted ? Number(word) : word));
   }
 
   worker.onmessage = receive;
-  worker.onerror = (event) => fail(event.message);
+  worker.onerror = fail;
   addEventListener("hashchange", readAddress);
-  addEventListener("keydown", ({ key, target, ctrlKey, altKey, metaKey }) => {
-    const taken = ctrlKey || altKey || metaKey || target.closest?.("input, [role=menu]");
-    if (key === "ArrowLeft" && !taken && ready() && lastTurn() >= 0) takeBack();
-  });
+  listenKeys(() => keys, listKeys);
 }
 
 const main = document.querySelector("main");

@@ -73,6 +73,7 @@ onmessage = async ({ data }) => {
   try {
     await (data.wasm ? start(data) : answer(data));
   } catch (error) {
-    postMessage({ failed: error.message });
+    console.error(error);
+    postMessage({ failed: true });
   }
 };

@@ -155,7 +155,7 @@ export function makeBoard(element, board, options = {}) {
   layers.over.append(...over);
   if (!small) layers.labels.append(...labels(board, layout, font));
   // without a tabindex its listeners make it a stop of Tab
-  const hits = svg("g", { class: "hits", role: "rowgroup", tabindex: "-1" });
+  const hits = svg("g", { class: "hits", role: onMove && "rowgroup", tabindex: "-1" });
   const root = svg("svg", {
     class: ["board", board.kind, board.by_column && "column", board.moves && "moving", small && "small"]
       .filter(Boolean).join(" "), "data-stones": board.stones,
@@ -322,8 +322,9 @@ export function makeBoard(element, board, options = {}) {
         ArrowDown: [row + 1, column], Home: [row, 0], End: [row, width - 1],
       }[event.key];
       if (event.key === "Enter" || event.key === " ") play(focusCell);
-      else if (event.key === "Escape" ? !pieces.release() : !to) return;
-      else if (to?.[0] in board.rows && to[1] in board.columns) moveFocus(seen(to[0] * width + to[1]), true);
+      else if (event.key === "Escape") pieces.release() || event.target.blur(); // then arrows go through the game
+      else if (!to) return;
+      else if (to[0] in board.rows && to[1] in board.columns) moveFocus(seen(to[0] * width + to[1]), true);
       event.preventDefault();
       event.stopPropagation();
     });

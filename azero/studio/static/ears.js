@@ -1,13 +1,9 @@
 // What happens in a game, as sentences for those who hear the page.
 
+import { playedText, shownText } from "./page/ears.js";
+
 /** Return how a player of a board is called. */
 const nameOf = ({ players, symbols }, player) => players?.[player] ?? symbols[player + 1];
-
-/** Say a sentence to those who use a screen reader. */
-export function say(sentence) {
-  const place = document.querySelector(".spoken");
-  if (place && sentence) place.textContent = sentence;
-}
 
 /** Return what changed from one state of a table to the next, as sentences; "" for nothing of interest. */
 export function changeOf(before, now) {
@@ -15,10 +11,8 @@ export function changeOf(before, now) {
   const news = now.message !== before?.message ? now.message : "";
   if (!before || before.id !== now.id || before.node === now.node) return news;
   const end = now.position.over ? now.message : now.state === "your move" ? "Your move." : "";
-  if (node.parent !== before.node) {
-    return node.shown ? `At ${nameOf(board, node.mover)}'s move ${node.shown}. ${end}` : `At the start. ${end}`;
-  }
+  if (node.parent !== before.node) return shownText(`${nameOf(board, node.mover)}'s`, node.shown, end);
   const { kind } = now.sides[node.mover], alone = now.sides.some((side) => side.kind !== "person");
   if (kind === "person" && alone) return now.position.over ? end : ""; // the person's own move
-  return `${nameOf(board, node.mover)} plays ${node.shown}. ${end}`;
+  return playedText(nameOf(board, node.mover), node.shown, end);
 }

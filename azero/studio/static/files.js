@@ -77,7 +77,7 @@ export function makeAbout(desk) {
 /** Make the field of the comment on the position shown. Return {element, update(table), close()}. */
 export function makeComment() {
   let table = null, node = null, saved = "", timer;
-  const element = el("textarea", { class: "comment", rows: 2, maxlength: 20_000, onblur: save,
+  const element = el("textarea", { class: "comment", "data-do": "comment", rows: 2, maxlength: 20_000, onblur: save,
     placeholder: "Write a comment", oninput: () => { clearTimeout(timer); timer = setTimeout(save, TYPING); } });
 
   const leave = () => save({ keepalive: true });

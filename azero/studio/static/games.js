@@ -35,7 +35,7 @@ export async function mount(page) {
   let shown = [], skip = 0, deleted = false, asked = 0, timer;
   const openTable = ({ id }) => { location.hash = addressOf("play", { table: id }); };
   const search = el("input", { type: "search", placeholder: "Search: a name, a game, a year, a comment",
-    "aria-label": "Search my games", autocomplete: "off", spellcheck: "false", oninput: () => {
+    "aria-label": "Search my games", "data-do": "search", autocomplete: "off", spellcheck: "false", oninput: () => {
       clearTimeout(timer);
       timer = setTimeout(() => attempt(renew), TYPING);
     } });

@@ -1,7 +1,7 @@
 // The shell: six pages chosen by the address (#/play?game=…), loaded when first asked for; light or dark.
 
 import { el, icon, remember, remembered, sentenceOf, toast } from "./api.js";
-import { listenKeys, showKeys } from "./keys.js";
+import { listenStudioKeys } from "./keys.js";
 
 const PAGES = { play: "Play", games: "My games", train: "Train", runs: "Runs", matches: "Matches", learn: "Learn" };
 const SCHEMES = ["auto", "light", "dark"];
@@ -56,13 +56,12 @@ function chooseScheme(scheme) {
 }
 
 document.querySelector(".tabs").append(...Object.entries(PAGES).map(([name, title]) =>
-  el("a", { href: `#/${name}`, "data-page": name },
+  el("a", { href: `#/${name}`, "data-page": name, "data-do": `page-${name}` },
     title.includes(" ") && el("span", {}, "My "), title.split(" ").at(-1))));
 chooseScheme(remembered("theme", "auto"));
 document.querySelector(".theme").addEventListener("click", () =>
   chooseScheme(SCHEMES[(SCHEMES.indexOf(remembered("theme", "auto")) + 1) % SCHEMES.length]));
-document.querySelector(".ask-keys").addEventListener("click", showKeys);
-listenKeys();
+document.querySelector(".ask-keys").addEventListener("click", listenStudioKeys(PAGES));
 for (const event of ["error", "unhandledrejection"]) {
   window.addEventListener(event, ({ error, reason }) => { // a warning of the browser has neither
     if (error || reason) toast(sentenceOf(error ?? reason));

@@ -3,8 +3,9 @@
 import { attempt, button, copy, el, get, icon, makeGauge, percent, post, relabel, remember, remembered,
   sentenceOf, slider, spaced, stream, toast } from "./api.js";
 import { makeAnalysis } from "./analysis.js";
-import { changeOf, say } from "./ears.js";
+import { changeOf } from "./ears.js";
 import { canTurn, makeBoard, movesBeside } from "./page/board.js";
+import { say } from "./page/ears.js";
 import { hasFigures, playerName } from "./page/moving.js";
 import { valueGraph } from "./chart.js";
 import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToast } from "./files.js";
@@ -101,7 +102,7 @@ export function mount(page, parameters) {
       flipped = !flipped;
       showAll();
     }, { "data-do": "turn" }),
-    drop: button("Delete from here on", "trash", deleteMoves),
+    drop: button("Delete from here on", "trash", deleteMoves, { "data-do": "delete" }),
     restore: button("Bring back what was deleted", "undo", restoreMoves),
   };
   const typed = el("input", { class: "typed", "data-do": "type", placeholder: "type a move", "aria-label": "Type a move",
@@ -380,7 +381,7 @@ export function mount(page, parameters) {
     speed.hidden = people > 0;
     relabel(controls.pause, paused ? "play" : "pause", paused ? "Go on" : "Pause");
     controls.turn.hidden = !canTurn(game.board);
-    typed.dataset.begins = [...new Set(position.moves.map(({ move }) => move[0]))].join("");
+    typed.dataset.begins = [...new Set(position.moves.map(({ move }) => move.slice(0, 2)))].join(" ");
     const rest = movesBeside(game.board, position.moves);
     const forced = rest.length === 1 && position.moves.length === 1;
     others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
@@ -427,7 +428,7 @@ export function mount(page, parameters) {
       toast(`Copied: ${desk.table.position.line}`);
     });
     const isChess = desk.table.game.name === "chess";
-    links.replaceChildren(textButton("Copy address", "share", copyAddress),
+    links.replaceChildren(textButton("Copy address", "share", copyAddress, "Copy address", { "data-do": "copy" }),
       ...(desk.table.position.line ? [textButton("Copy position", "share", copyPosition)] : []),
       ...[isChess ? "pgn" : "sgf", "json", "svg", "png"].map((format) => el("a", { class: "button", download: true,
         href: `/api/tables/${id}/record?format=${format}` }, format.toUpperCase())),

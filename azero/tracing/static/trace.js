@@ -20,6 +20,9 @@ const svg = (tag, attributes = {}, ...children) =>
 const picture = (viewBox, label, ...children) =>
   svg("svg", { viewBox, role: "img", "aria-label": label }, ...children);
 const row = cells => cells.map(cell => el("td", {}, String(cell)));
+// What may be larger than its place, which the keys can scroll.
+const scroller = (label, content) =>
+  el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 const headRow = cells => el("thead", {}, el("tr", {}, ...cells.map(cell => el("th", { scope: "col" }, cell))));
 
 function decimal(value, digits = 2) {
@@ -202,6 +205,7 @@ export function mountTrace(element, record) {
         drawing.append(svg("text", { class: number === undefined ? "name" : "number", x, y: y + 5 }, label));
       }
     }
+    drawing.append(...(position.winning ?? []).map(cell => shape(cell, { class: "won" })));
     drawing.append(...ways.map(({ from, cell, share }) => arrow(from, cell, share)));
     if (lastCell !== null && lastFrom === null) {
       const [cx, cy] = centre(lastCell), r = CELL * (stones && position.marks[lastCell] ? 0.2 : 0.46);
@@ -393,7 +397,7 @@ export function mountTrace(element, record) {
     });
     const title = `${begins(mover(choice.node))} chooses ${place ? `after ${before}` : "at the root"}`;
     return el("div", { class: "card" },
-      el("div", { class: "scroll" }, el("table", {},
+      scroller(title, el("table", {},
         el("caption", {}, shared ? `${title}: ${shared}` : title), headRow(head), el("tbody", {}, ...body))),
       more ? el("p", {}, `… and ${more} more moves.`) : null,
       el("p", { class: "muted" }, rule.about));
@@ -438,8 +442,7 @@ export function mountTrace(element, record) {
     return el("div", { class: "card final" },
       el("div", {}, el("h3", {}, `${begins(mover(0))} plays ${move}`),
         el("p", {}, `${visits} of ${of} visits: ${why}.${record.ended ? ` ${record.ended}` : ""}`),
-        el("div", { class: "scroll" }, el("table", {},
-          headRow(head), el("tbody", {}, ...body)))),
+        scroller("the moves of the root", el("table", {}, headRow(head), el("tbody", {}, ...body)))),
       boardPicture(nodes[0].position, `visits of each move; ${move} is chosen`,
         { numbers: visitsOf(last), ways: waysOf(last), lastCell: chosen.from === null ? chosen.cell : null }));
   }
@@ -471,7 +474,7 @@ export function mountTrace(element, record) {
     where.textContent = simulation ? `simulation ${simulation.number} of ${count}` : "the move";
     slider.setAttribute("aria-valuetext", where.textContent);
     const choices = simulation ? simulation.choices.map((_, place) => table(simulation, place)) : [];
-    const [tree, focus] = wholeTree(at), scroll = el("div", { class: "scroll" }, tree);
+    const [tree, focus] = wholeTree(at), scroll = scroller("the tree", tree);
     stage.replaceChildren(simulation ? steps(simulation) : finalCard(),
       el("div", { class: "tables" }, ...choices),
       el("div", { class: "card" }, el("h3", {}, simulation ? "The tree after this simulation" : "The tree"),
@@ -481,6 +484,7 @@ export function mountTrace(element, record) {
   function onKey(event) {
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
     if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.matches(".scroll") && event.target.scrollWidth > event.target.clientWidth) return;
     const stops = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
     if (!(event.key in stops)) return;
     event.preventDefault();
