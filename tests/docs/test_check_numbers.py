@@ -101,7 +101,7 @@ def test_the_table_shows_number_machine_and_misses() -> None:
 
 
 def test_the_page_is_short() -> None:
-    assert len((PROJECT / "RESULTS.md").read_text().split()) <= 2850
+    assert len((PROJECT / "RESULTS.md").read_text().split()) <= 2900
 
 
 def test_the_rows_are_whole_and_the_page_shows_them() -> None:
