@@ -17,7 +17,7 @@ export const stepKeys = (back, next) => [key("ArrowLeft", "back", back, "←"), 
 
 /** Return what is on the page for a name of the table; undefined where it cannot be used now. */
 const find = (doing) => [...document.querySelectorAll(`[data-do="${doing}"]`)]
-  .find((node) => !node.disabled && (node.closest("details") ?? node).checkVisibility());
+  .find((node) => !node.disabled && (node.closest("details") ?? node).checkVisibility({ visibilityProperty: true }));
 
 /** Use what has a name of the table; return whether there is such a thing. */
 function use(doing) {

@@ -1,6 +1,6 @@
 // Games and files on the page: what is said of a game, comments, several games in a file, paste and drop, undo.
 
-import { attempt, button, el, post, sentenceOf, spaced, toast } from "./api.js";
+import { attempt, button, el, post, Sentence, sentenceOf, spaced, toast } from "./api.js";
 import { ask, shortTitle } from "./sides.js";
 
 const MOST_BYTES = 1_000_000; // of a file
@@ -136,7 +136,7 @@ async function chooseGame({ games, refused }) {
  * table: the number of the table that the page shows; a position may be of its game.
  */
 export async function openRecords(file, show, table = "") {
-  if (file.size > MOST_BYTES) throw new Error("The file is larger than 1,000 kB; open a part of it.");
+  if (file.size > MOST_BYTES) throw new Sentence("The file is larger than 1,000 kB; open a part of it.");
   let answer = await post(`/records?${new URLSearchParams({ table })}`, file);
   if (answer.games) {
     const number = await chooseGame(answer);
