@@ -30,6 +30,7 @@ from azero.report.live import BOARDS
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
+from azero.studio.mistakes import FieldMistake
 from azero.studio.offered import recipe_for
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
@@ -37,6 +38,7 @@ from azero.studio.safety import Refusal, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
+MINUTES = f"Minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}."
 MANY_CYCLES = 1000  # where minutes are the bound
 WATCH_SECONDS = 10.0  # after the last question, before a run stops writing its live file
 ESTIMATE_SECONDS = 300.0
@@ -127,7 +129,7 @@ class Jobs:
         """
         recipe, game, minutes = asked.get("recipe"), asked.get("game"), asked.get("minutes")
         if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
-            raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
+            raise FieldMistake("minutes", MINUTES)
         if (recipe is None) == (game is None):
             raise UserError("Name a recipe or a game.")
         if recipe is not None:
@@ -172,15 +174,17 @@ class Jobs:
             name = self.free_name(title)
             words += [f"seed={number}"] if (number := name.removeprefix(title).removeprefix("-")) else []
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise UserError(
+            raise FieldMistake(
+                "name",
                 "A name has at most 64 letters, digits and the signs _ - . , = + and begins with "
-                "a letter or a digit."
+                "a letter or a digit.",
             )
         with self.starting:
             if self.is_training(name):
-                raise Refusal(409, f"Run {name} is training already.")
+                raise Refusal(409, f"Run {name} is training already.", "name")
             if paths_of(self.config, name).folder.exists():
-                raise Refusal(409, f"There is a run {name} already; go on with it, or choose another name.")
+                taken = f"There is a run {name} already; go on with it, or choose another name."
+                raise Refusal(409, taken, "name")
             self.begin(name, words)
         return {"run": name}
 
@@ -227,7 +231,7 @@ class Jobs:
         self.paths(name)
         minutes = asked.get("minutes")
         if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
-            raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
+            raise FieldMistake("minutes", MINUTES)
         with self.starting:
             if self.is_training(name):
                 raise Refusal(409, f"Run {name} is training already.")

@@ -23,6 +23,7 @@ from azero.match.text import Pairing, crossed
 from azero.records.record import MoveNames, Record
 from azero.report.console import format_count
 from azero.report.listing import age_text
+from azero.studio.mistakes import FieldMistake
 from azero.studio.pool import Side
 from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
 from azero.studio.replay import replay_json
@@ -92,10 +93,11 @@ class Matches:
         sides = asked.get("players", [asked.get("first"), asked.get("second")])
         games = asked.get("games", 20)
         if not isinstance(games, int) or isinstance(games, bool) or games % 2 or not 2 <= games <= MOST_GAMES:
-            raise UserError(f"games must be an even number from 2 to {MOST_GAMES:,}; colours alternate.")
+            asked_for = f"an even number from 2 to {MOST_GAMES:,}, because colours alternate"
+            raise FieldMistake("games", f"Games must be {asked_for}.")
         if not isinstance(sides, list) or not 2 <= len(sides) <= MOST_PLAYERS:
             raise UserError(f"A match has 2 players, a tournament up to {MOST_PLAYERS}.")
-        read = [self.studio.pool.read_side(side, game) for side in sides]
+        read = [self.studio.tables.read_side(i, side, game) for i, side in enumerate(sides)]
         labels = [f"p{number}" for number in range(1, len(read) + 1)]
         words = [word for label, side in zip(labels, read, strict=True) for word in words_of(label, side)]
         options = [f"game.options.{key}={value_text(value)}" for key, value in game.options.items()]

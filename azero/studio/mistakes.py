@@ -13,7 +13,7 @@ class FieldMistake(UserError):
     """A mistake in one field of a form.
 
     Attributes:
-        field: such as "options.size" of the game, "sides.1" or "sides.1.depth" of a player, "start".
+        field: such as "options.size" of the game, "sides.1" or "sides.1.depth" of a player, "minutes".
     """
 
     def __init__(self, field: str, sentence: str) -> None:

@@ -49,18 +49,18 @@ NO_TOKEN = "Open the address that azero studio has printed; this browser has not
 
 
 class Refusal(Exception):
-    """A request that is refused with an HTTP status and one sentence."""
+    """A request that is refused with an HTTP status and one sentence. `field` is that of a form, if any."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, field: str = "") -> None:
         super().__init__(sentence)
-        self.status = status
+        self.status, self.field = status, field
 
 
 def answer_to(failure: Exception) -> Response:
     """Return the answer to a request that has failed: the sentence, and 400 for a user's mistake."""
     status = failure.status if isinstance(failure, Refusal) else 400
-    field = {"field": failure.field} if isinstance(failure, FieldMistake) else {}
-    return JSONResponse({"error": str(failure), **field}, status)
+    field = failure.field if isinstance(failure, FieldMistake | Refusal) else ""
+    return JSONResponse({"error": str(failure), **({"field": field} if field else {})}, status)
 
 
 def wants_page(scope: Scope, headers: Headers) -> bool:

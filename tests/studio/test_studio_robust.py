@@ -123,6 +123,28 @@ def test_a_mistake_names_its_field(
     assert "game.options" not in answer.json()["error"] and "game.name" not in answer.json()["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "asked", "field"),
+    [
+        ("matches", {"game": "tictactoe", "players": [PERSON, player("uct", num_simulations=0)]},
+         "sides.1.num_simulations"),
+        ("matches", {"game": "tictactoe", "players": [player("uct")] * 2, "games": 3}, "games"),
+        ("matches", {"game": "go", "options": {"size": 99}}, "options.size"),
+        ("train", {"recipe": "smoke", "minutes": 0}, "minutes"),
+        ("train", {"recipe": "smoke", "name": "-first"}, "name"),
+        ("train", {"recipe": "smoke", "name": "taken"}, "name"),
+        ("train", {"game": "go", "options": {"size": 99}}, "options.size"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_match_or_in_training_names_its_field(
+    client: Any, tmp_path: Path, path: str, asked: dict[str, Any], field: str
+) -> None:
+    (tmp_path / "checkpoints" / "taken").mkdir(parents=True)
+    answer = client.post(f"/api/{path}", json=asked)
+    assert answer.status_code in (400, 409) and answer.json()["field"] == field
+    assert answer.json()["error"][0].isupper()
+
+
 def test_levels_are_options_of_a_champion(client: Any) -> None:
     assert list(LEVELS) == ["beginner", "easy", "medium", "strong", "strongest"]
     assert client.get("/api/players?game=tictactoe").json()["levels"]["easy"] == options_of_level("easy")

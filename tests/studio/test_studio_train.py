@@ -98,7 +98,7 @@ def test_what_may_not_be_is_said_in_a_sentence(page: Any) -> None:
     open_page(page, "train")
     page.get_by_label("Name of the run").fill("trained")
     page.get_by_role("button", name="Start training").click()
-    page.get_by_role("status").get_by_text("There is a run trained already").wait_for()
+    page.get_by_role("alert").get_by_text("There is a run trained already").wait_for()
 
 
 def test_two_runs_are_compared_and_a_game_is_replayed(page: Any) -> None:

@@ -1,7 +1,8 @@
 // Fields of forms: one for each option of a game or player. A mistake is said beside the field it concerns.
 
-import { el } from "./api.js";
+import { el, sentenceOf } from "./api.js";
 
+const holds = new WeakMap(); // of a button: how many disable it
 let count = 0; // of the ids that join a field and what is said about it
 
 /** Return a name of an option as a label shows it. */
@@ -18,7 +19,7 @@ function wanted(kind, between) {
   return `${kind === "int" ? "a whole number" : "a number"}${between ? ` from ${low} to ${high}` : ""}`;
 }
 
-function inputOf({ name, kind, default: otherwise, choices, between }, value) {
+function inputOf({ name, kind, default: otherwise, choices, between, placeholder = "default" }, value) {
   if (kind === "bool") return el("input", { type: "checkbox", checked: Boolean(value) });
   if (choices?.length) {
     const listed = otherwise === null ? [null, ...choices] : choices;
@@ -27,15 +28,15 @@ function inputOf({ name, kind, default: otherwise, choices, between }, value) {
       { value: each ?? "", selected: String(each ?? "") === String(value ?? "") }, nameOf(each))));
   }
   if (kind !== "int" && kind !== "float") {
-    return el("input", { type: "text", value: value ?? "", placeholder: "default" });
+    return el("input", { type: "text", value: value ?? "", placeholder });
   }
   const unlimited = name === "seconds" && !otherwise;
   return el("input", { type: "number", value: unlimited && !value ? "" : value,
     ...(between && { min: between[0], max: between[1] }), step: kind === "int" ? 1 : "any",
-    placeholder: unlimited ? "no limit" : "default" });
+    placeholder: unlimited ? "no limit" : placeholder });
 }
 
-/** Return the field of an option: {name, element, value(), set(value), say(sentence), check()}. */
+/** Return the field of an option: {name, element, input, value(), set(value), say(sentence), check()}. */
 export function field(option, value = option.default) {
   const { name, kind, default: otherwise, about, choices, between } = option;
   const input = inputOf(option, value), id = `fault-${++count}`;
@@ -53,6 +54,7 @@ export function field(option, value = option.default) {
     if (folded) folded.open = true;
     input.focus();
   };
+  input.addEventListener("input", () => say("")); // at once: a click on a button must not meet a moved page
   input.addEventListener("change", () => check());
 
   /** Say what is wrong with the value, if anything; return whether it is right. */
@@ -63,12 +65,13 @@ export function field(option, value = option.default) {
   }
 
   return {
-    name, element: el("div", { class: "field-box" }, label, fault), check, show, say,
+    name, element: el("div", { class: "field-box" }, label, fault), input, check, show, say,
     /** Return the value in the form, undefined where it is the default or empty. */
     value() {
       const given = kind === "bool" ? input.checked : input.value.trim();
       if ((given === "" && !choices?.includes("")) || String(given) === String(otherwise)) return undefined;
-      return given === "" || typeof given !== "string" || Number.isNaN(Number(given)) ? given : Number(given);
+      const isText = kind === "str" || given === "" || typeof given !== "string" || Number.isNaN(Number(given));
+      return isText ? given : Number(given);
     },
     set(next = otherwise) {
       if (kind === "bool") input.checked = Boolean(next);
@@ -95,4 +98,24 @@ export function sayBeside(fields, name, sentence) {
   found?.say(sentence);
   found?.show();
   return Boolean(found);
+}
+
+/**
+ * Say what the server refuses beside the field that it concerns, else in the element `otherwise`.
+ *
+ * places: by the first part of the field's name, say(the other parts, sentence) -> whether that has a place.
+ */
+export function sayRefusal(error, places, otherwise) {
+  const [group, ...rest] = (error.field ?? "").split("."), sentence = sentenceOf(error);
+  if (!places[group]?.(rest, sentence)) otherwise.textContent = sentence;
+}
+
+/** Disable a button until the function returned is called; several may disable it at once. */
+export function hold(button) {
+  const change = (by) => {
+    holds.set(button, (holds.get(button) ?? 0) + by);
+    button.disabled = holds.get(button) > 0;
+  };
+  change(1);
+  return () => change(-1);
 }

@@ -1,55 +1,70 @@
 // The page Matches: start a match or a tournament between players, and see its table fill.
 
 import { attempt, button, el, get, post, spaced } from "./api.js";
+import { field, hold, sayBeside, sayRefusal } from "./fields.js";
 import { gameByNumber } from "./gamelist.js";
 import { addressOf, card, gameButtons, quiet, showReplay, stateChip, table } from "./parts.js";
-import { gameChooser, playersOf, sideChooser } from "./sides.js";
+import { makePatience, makeSeats } from "./seats.js";
+import { gameChooser } from "./sides.js";
 
 const POLL = 1500; // milliseconds between two looks at a match
 const MOST_PLAYERS = 8;
+const GAMES = { name: "games_of_each_pair", kind: "int", default: 20, between: [2, 10_000],
+  about: "An even number, because the players alternate colours." };
 const player = (name, options = {}) => ({ kind: "player", name, options });
 const address = (id) => addressOf("matches", { id });
 const share = (value) => `${(100 * value).toFixed(1)} %`;
 const elo = (value) => `${value > 0 ? "+" : ""}${Math.round(value)}`;
 
+/** Return players of a match: those that can play the game; until somebody has chosen, its best against UCT. */
+function playersThatFit({ champions }, sides, untouched) {
+  const [newest] = champions.map(({ run }) => player("pv_mcts", { run })), other = newest ?? player("random");
+  if (untouched && sides.length <= 2) return [other, player("uct")];
+  return sides.map((side) => !side.options.run || champions.some(({ run }) => run === side.options.run) ? side : other);
+}
+
 /** The form that starts a match. */
 async function startForm(offered, runs) {
-  const players = el("div", { class: "two" });
-  const count = el("input", { type: "number", min: 2, step: 2, value: 20 });
-  let choosers = [];
-  const add = async (side) => {
-    const place = choosers.length, { game, options } = chosen.value();
-    choosers[place] = await sideChooser(game, side, options, true);
-    players.append(el("fieldset", {}, el("legend", {}, `Player ${place + 1}`), choosers[place].element));
-    more.hidden = choosers.length >= MOST_PLAYERS;
-  };
-  const start = async () => {
-    const { game, options } = chosen.value(), { champions } = await playersOf(game, options);
-    const [champion] = champions;
-    choosers = [];
-    players.replaceChildren();
-    await add(champion ? player("pv_mcts", { run: champion.run }) : player("random"));
-    await add(player("uct"));
-  };
+  const accept = el("button", { class: "primary" }, "Start match"), note = el("p", { class: "quiet", role: "status" });
+  const fault = el("p", { class: "fault", role: "alert" }), games = field(GAMES);
+  const wait = makePatience(accept, note);
+  const seats = makeSeats({ legend: (i) => `Player ${i + 1}`, fit: playersThatFit, wait, machines: true });
   const newest = offered.games.find(({ name }) => name === runs[0]?.play);
-  const options = newest ? runs[0].options : {};
-  const chosen = gameChooser(offered, newest?.name ?? "tictactoe", options, () => attempt(start));
-  const more = button("One player more: a tournament", "plus", () => attempt(() => add(player("uct"))),
-    { text: "Another player" });
-  await start();
-  const begin = (event) => {
-    event.preventDefault();
-    if (![chosen, ...choosers].every((each) => each.check())) return;
-    attempt(async () => {
-      const players = choosers.map((each) => each.value());
-      const asked = { ...chosen.value(), players, games: Number(count.value) };
-      location.hash = address((await post("/matches", asked)).id);
-    });
+  const clear = () => {
+    fault.textContent = "";
+    seats.clear();
   };
-  return el("form", { class: "card start", novalidate: true, onsubmit: begin }, el("h2", {}, "New match"), chosen.element,
-    players, el("div", { class: "buttons" }, more),
-    el("label", { class: "field" }, el("span", {}, "games of each pair"), count),
-    el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start match")));
+  const chosen = gameChooser(offered, newest?.name ?? "tictactoe", newest ? runs[0].options : {}, (value) => {
+    clear();
+    seats.follow(value).catch(sayWrong);
+  });
+  const sayWrong = (error) => sayRefusal(error, { sides: seats.say,
+    options: ([option], sentence) => chosen.say(option, sentence),
+    games: (_, sentence) => sayBeside([games], games.name, sentence) }, fault);
+  const more = button("One player more: a tournament", "plus", () => attempt(async () => {
+    await seats.settle(chosen.value());
+    seats.add(player("uct"));
+    more.hidden = seats.values().length >= MOST_PLAYERS;
+  }), { text: "Another player" });
+  const begin = async (event) => {
+    event.preventDefault();
+    clear();
+    const release = hold(accept);
+    try {
+      fault.textContent = await seats.settle(chosen.value());
+      if (fault.textContent || ![chosen, seats, games].every((each) => each.check())) return;
+      const asked = { ...chosen.value(), players: seats.values(), games: games.value() ?? GAMES.default };
+      location.hash = address((await wait(post("/matches", asked))).id);
+    } catch (error) {
+      sayWrong(error);
+    } finally {
+      release();
+    }
+  };
+  await seats.follow(chosen.value(), []).catch(sayWrong);
+  return el("form", { class: "card start", novalidate: true, onsubmit: begin }, el("h2", {}, "New match"),
+    chosen.element, seats.element, el("div", { class: "buttons" }, more), games.element, note, fault,
+    el("div", { class: "buttons" }, accept));
 }
 
 /** Return the result of two players: a bar of wins, draws and losses, and the numbers. */

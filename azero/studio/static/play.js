@@ -9,8 +9,12 @@ import { say } from "./page/ears.js";
 import { hasFigures, playerName } from "./page/moving.js";
 import { valueGraph } from "./chart.js";
 import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToast } from "./files.js";
+import { sayRefusal } from "./fields.js";
+import { askNewGame } from "./newgame.js";
+import { makeMoveQueue } from "./queue.js";
 import { dotsOf, makeReview } from "./review.js";
-import { ask, askNewGame, playersOf, shortTitle, sideChooser, sideName } from "./sides.js";
+import { makePatience } from "./seats.js";
+import { ask, chooserOf, playersOf, shortTitle, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
 
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
@@ -109,7 +113,8 @@ export function mount(page, parameters) {
     autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
   const typing = el("form", { class: "typing", onsubmit: (event) => {
     event.preventDefault();
-    if (typed.value.trim()) act("move", { move: typed.value.trim() });
+    const move = typed.value.trim();
+    if (move) queue.play({ move }, move);
     typed.value = "";
   } }, typed);
   const others = el("div", { class: "others" });
@@ -143,17 +148,23 @@ export function mount(page, parameters) {
   const root = page.firstChild;
 
   // ---- what a user does ----
-  function act(verb, body) {
+  /** Ask the server to do something with the game; a Sentence says why it refuses. */
+  async function send(verb, body) {
     const { id } = desk.table;
     if (body?.node !== aim) aim = null; // steps that are not sent yet would undo this
-    return attempt(async () => {
-      const answer = await post(`/tables/${id}/${verb}`, body).catch(async (error) => {
-        if (error.status !== 404 || verb !== "move") throw error;
-        await lost(); // the server was started anew
-        return post(`/tables/${desk.table.id}/move`, body);
-      });
-      if (desk.table.id === id) accept(answer); // else it comes late, from the game before
+    const answer = await post(`/tables/${id}/${verb}`, body).catch(async (error) => {
+      if (error.status !== 404 || verb !== "move") throw error;
+      await lost(); // the server was started anew
+      return post(`/tables/${desk.table.id}/move`, body);
     });
+    if (desk.table.id === id) accept(answer); // else it comes late, from the game before
+  }
+
+  const queue = makeMoveQueue((body) => send("move", body));
+
+  /** Do the same, and show why the server refuses. Before there is a game, do nothing. */
+  async function act(verb, body) {
+    if (desk.table) await attempt(() => send(verb, body));
   }
 
   /** Put a node on the board. While the server is asked for one, only the latest of the others waits. */
@@ -178,6 +189,7 @@ export function mount(page, parameters) {
   }
 
   function step(by) {
+    if (!desk.table) return; // the board is being set up
     const { line } = desk.table;
     go(line[Math.max(0, Math.min(line.length - 1, placeInLine() + by))]);
   }
@@ -236,11 +248,19 @@ export function mount(page, parameters) {
 
   async function changeSide(player) {
     const { game, sides } = desk.table;
-    const chooser = await attempt(() => sideChooser(game.name, bare(sides[player]), game.options));
-    const question = player ? "Who plays second?" : "Who plays first?";
-    if (!chooser || !await ask(question, chooser.element, "Change", chooser.check)) return;
-    const seated = desk.table.sides.map((side, i) => i === player ? chooser.value() : bare(side));
-    await act("sides", { sides: seated });
+    const known = await attempt(() => playersOf(game.name, game.options));
+    if (!known) return;
+    const chooser = chooserOf(known, bare(sides[player])), fault = el("p", { class: "fault", role: "alert" });
+    const accept = el("button", { class: "primary" }, "Change"), note = el("p", { class: "quiet", role: "status" });
+    const say = ([i, option], sentence) => Number(i) === player && chooser.say(option, sentence);
+    const wait = makePatience(accept, note);
+    await ask(player ? "Who plays second?" : "Who plays first?", [chooser.element, note, fault], accept, async () => {
+      fault.textContent = "";
+      if (!chooser.check()) return false;
+      const seated = desk.table.sides.map((side, i) => i === player ? chooser.value() : bare(side));
+      return wait(send("sides", { sides: seated })).then(() => true,
+        (error) => sayRefusal(error, { sides: say }, fault));
+    });
   }
 
   async function load() {
@@ -270,6 +290,7 @@ export function mount(page, parameters) {
   function follow(table) {
     if (closed) return;
     socket?.close();
+    queue.drop(); // they were of another game
     desk.table = aim = null;
     review.forget();
     accept(table);
@@ -340,7 +361,7 @@ export function mount(page, parameters) {
       boardKey = key;
       desk.board?.close();
       desk.board = makeBoard(holder, game.board, { label: `${spaced(game.title)}, board`, turned,
-        onMove: (action) => act("move", { action }), onIllegal: (cell, from) => act("move", { cell, from }),
+        onMove: (action) => queue.play({ action }), onIllegal: (cell, from) => queue.play({ cell, from }),
         onPoint: analysis.pointAt });
       document.body.dataset.stones = game.board.stones;
       gauge.element.classList.toggle("turned", turned);
@@ -385,7 +406,7 @@ export function mount(page, parameters) {
     const rest = movesBeside(game.board, position.moves);
     const forced = rest.length === 1 && position.moves.length === 1;
     others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
-      class: forced || move in game.board.words ? "primary" : "", onclick: () => act("move", { action }) },
+      class: forced || move in game.board.words ? "primary" : "", onclick: () => queue.play({ action }) },
     forced ? `${label}: there is no other move` : label)));
     others.hidden = !rest.length;
   }

@@ -1,11 +1,11 @@
 // Forms: which game with which options, and who plays a side.
 
-import { el, get, sentenceOf, spaced } from "./api.js";
+import { el, get, spaced } from "./api.js";
 import { playerName } from "./page/moving.js";
-import { checkAll, field, given, labelled, sayBeside } from "./fields.js";
+import { checkAll, field, given, hold, labelled, sayBeside } from "./fields.js";
 
 const OPENSPIEL = "openspiel:";
-const START = "start"; // the option of a game for its first position
+export const START = "start"; // the option of a game for its first position
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
 const SIDES = ["size", "rows", "columns"]; // options that a choice of sizes sets
 const OTHER = "another size";
@@ -118,9 +118,8 @@ function levelChoice(levels, fields, values) {
   return labelled("level", level);
 }
 
-/** Ask for who plays a side of a game. Return {element, stones, value() -> side, check(), say()}. */
-export async function sideChooser(game, side = { kind: "person" }, gameOptions = {}, machines = false) {
-  const { players, champions, levels, stones } = await playersOf(game, gameOptions);
+/** Ask for who plays a side, of the answer of `playersOf`. Return {element, value() -> side, check(), say()}. */
+export function chooserOf({ players, champions, levels }, side, machines = false) {
   const nameHere = (run) => champions.some((each) => each.run === shortRun(run)) ? run : shortRun(run);
   const entries = [...(machines ? [] : [{ key: "person", title: "A person" }]),
     ...champions.map((champion) =>
@@ -161,7 +160,6 @@ export async function sideChooser(game, side = { kind: "person" }, gameOptions =
   choice.addEventListener("change", () => show({}));
   show(side.options ?? {});
   return {
-    stones,
     element: el("div", { class: "chooser" }, labelled("player", choice), about, main, details),
     value() {
       if (!entry.name) return { kind: "person" };
@@ -176,17 +174,18 @@ export async function sideChooser(game, side = { kind: "person" }, gameOptions =
 /**
  * Ask in a dialog; resolve to whether the answer is yes. It stays open until onYes() resolves to true.
  *
+ * yes: what the button says, or the button.
  * The dialog opens at its top; focus() takes the focus, else the button for yes has it, or if yes is harmful
  * the one for no: then Enter does not say yes.
  */
 export function ask(title, content, yes, onYes = () => true, { focus = null, harmful = false } = {}) {
   return new Promise((resolve) => {
-    const accept = el("button", { class: "primary" }, yes);
+    const accept = yes instanceof Element ? yes : el("button", { class: "primary" }, yes);
     const submit = async (event) => {
       event.preventDefault();
-      accept.disabled = true;
+      const release = hold(accept);
       if (await onYes()) dialog.close("yes");
-      accept.disabled = false;
+      release();
     };
     const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog", novalidate: true,
       onsubmit: submit }, el("h2", {}, title), content, el("div", { class: "buttons" },
@@ -201,74 +200,4 @@ export function ask(title, content, yes, onYes = () => true, { focus = null, har
     else (harmful ? dialog.querySelector(".buttons button") : accept).focus({ preventScroll: true });
     dialog.scrollTop = 0;
   });
-}
-
-/** Return sides that can play a game: a champion of another game gives its place to the newest of this one. */
-async function sidesThatFit({ game, options }, sides) {
-  const { champions } = await playersOf(game, options);
-  const [newest] = champions.map(({ run }) => ({ kind: "player", name: "pv_mcts", options: { run } }));
-  const fits = ({ name, options: own }, i) => own?.run ? champions.some(({ run }) => run === own.run)
-    : !i || name !== "uct" || Object.keys(own ?? {}).length > 0;
-  return sides.map((side, i) => fits(side, i) ? side : newest ?? { kind: "player", name: "uct" });
-}
-
-/** Ask for a new game and begin({game, options, sides, start}). What it throws is shown, and asked again. */
-export async function askNewGame(offered, { game, options, sides }, begin) {
-  const places = [el("div"), el("div")];
-  const faults = [0, 1, 2].map(() => el("p", { class: "fault", role: "alert" })); // of the sides, of the rest
-  const position = offered.games.find((each) => each.name === game)?.own ? "" : options?.[START];
-  const start = el("input", { type: "text", spellcheck: "false", autocomplete: "off", placeholder: "its own",
-    value: position });
-  const startFault = el("p", { class: "fault", role: "alert" });
-  let choosers = [], filling = null, turn = 0, last = game;
-
-  /** Let the sides follow the game and its options; only the newest change counts. */
-  async function fill(chosen, seats) {
-    const mine = ++turn;
-    places.forEach((place) => place.classList.add("waits"));
-    const fitting = await sidesThatFit(chosen, seats);
-    const made = await Promise.all(fitting.map((side) => sideChooser(chosen.game, side, chosen.options)));
-    if (mine !== turn) return;
-    choosers = made;
-    places.forEach((place, i) => {
-      place.classList.remove("waits");
-      place.replaceChildren(choosers[i].element);
-      place.closest("fieldset").dataset.stones = choosers[i].stones ?? "";
-    });
-  }
-
-  /** Show what was wrong beside the field that it concerns. */
-  function sayWrong(error) {
-    const sentence = sentenceOf(error), [group, ...rest] = (error.field ?? "").split(".");
-    if (group === "start") {
-      startFault.textContent = sentence;
-      more.open = true;
-      start.focus();
-    } else if (group === "sides") {
-      if (!choosers[rest[0]].say(rest[1], sentence)) faults[rest[0]].textContent = sentence;
-    } else if (group !== "options" || !chooser.say(rest[0], sentence)) faults[2].textContent = sentence;
-  }
-
-  const clear = () => [startFault, ...faults].forEach((fault) => { fault.textContent = ""; });
-  const chooser = gameChooser(offered, game, options, (chosen) => {
-    if (chosen.game !== last) start.value = ""; // a position of another game
-    last = chosen.game;
-    clear();
-    filling = fill(chosen, choosers.map((each) => each.value())).catch(sayWrong);
-  }, true);
-  const seats = ["first", "second"].map((name, i) => el("fieldset", {},
-    el("legend", {}, el("i", { class: `dot ${name}` }), `Plays ${name}`), places[i], faults[i]));
-  await fill({ game, options }, sides);
-  const more = el("details", { open: Boolean(position) }, el("summary", {}, "Begin at another position"),
-    labelled("position", start), startFault,
-    el("p", { class: "quiet" }, "FEN in chess; else the rows from the top and who moves, as .../.X./... O"));
-  const content = [chooser.element, more, el("div", { class: "two" }, seats), faults[2]];
-  await ask("New game", content, "Start", async () => {
-    clear();
-    await filling;
-    if (![chooser, ...choosers].every((each) => each.check())) return false;
-    const seated = choosers.map((each) => each.value()), wanted = start.value.trim();
-    return begin({ ...chooser.value(), sides: seated, start: wanted })
-      .then(() => true, sayWrong);
-  }, { focus: chooser.focus });
 }

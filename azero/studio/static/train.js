@@ -3,11 +3,12 @@
 import { attempt, button, el, get, post } from "./api.js";
 import { makeBoard } from "./page/board.js";
 import { showCurves } from "./curves.js";
-import { labelled } from "./fields.js";
+import { checkAll, field, hold, labelled, sayBeside, sayRefusal } from "./fields.js";
 import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
 import { ask, gameChooser } from "./sides.js";
 
 const POLL = 1000; // milliseconds between two questions about a run
+const MOST_MINUTES = 100_000;
 const STAGES = ["self-play", "train", "evaluate"];
 const AT_WORK = ["starting", "training", "stopping"];
 
@@ -28,13 +29,20 @@ export async function deleteRun(name) {
   return true;
 }
 
+/** Return the field of a number of minutes; a placeholder says what an empty one means. */
+function minutesField(name, placeholder) {
+  return field({ name, kind: "float", default: null, between: [0, MOST_MINUTES], placeholder });
+}
+
 /** Ask for how long to go on with a run, and do so; return whether it goes on. */
 export async function goOn(name) {
-  const minutes = el("input", { type: "number", min: 0, step: "any", placeholder: "as long again" });
-  const content = el("label", { class: "field" }, el("span", {}, "more minutes"), minutes);
-  if (!await ask(`Go on with run ${name}`, content, "Go on")) return false;
-  await post(`${pathOf(name)}/go_on`, minutes.value ? { minutes: Number(minutes.value) } : {});
-  return true;
+  const minutes = minutesField("more_minutes", "as long again"), fault = el("p", { class: "fault", role: "alert" });
+  return ask(`Go on with run ${name}`, [minutes.element, fault], "Go on", async () => {
+    fault.textContent = "";
+    if (!checkAll([minutes])) return false;
+    return post(`${pathOf(name)}/go_on`, { minutes: minutes.value() }).then(() => true,
+      (error) => sayRefusal(error, { minutes: (_, sentence) => sayBeside([minutes], minutes.name, sentence) }, fault));
+  });
 }
 
 /** The form that starts a run. */
@@ -48,43 +56,56 @@ async function startForm(shown) {
       el("option", { value: "", selected: Boolean(own) }, "any game…")));
   const chooser = own ? gameChooser(offered, own.name) : gameChooser(offered, "hex", { size: 5, swap: false });
   const about = quiet();
-  const minutes = el("input", { type: "number", min: 0, step: "any", inputmode: "decimal" });
-  const name = el("input", { type: "text", placeholder: "chosen for you", maxlength: 64 });
+  const minutes = minutesField("minutes_at_most", "no limit");
+  const name = field({ name: "name_of_the_run", kind: "str", default: null, placeholder: "chosen for you" });
+  const fault = el("p", { class: "fault", role: "alert" });
   const forecast = el("ul", { class: "forecast", hidden: true, "aria-live": "polite" });
   const foresee = (lines) => {
     forecast.hidden = !lines.length;
     forecast.replaceChildren(...lines.map((line) => el("li", {}, line)));
   };
   const asked = () => ({ ...(what.value ? { recipe: what.value } : chooser.value()),
-    ...(minutes.value ? { minutes: Number(minutes.value) } : {}) });
+    minutes: minutes.value() });
+  const check = () => {
+    fault.textContent = "";
+    name.say("");
+    return checkAll([minutes]) && (what.value || chooser.check());
+  };
+  const sayWrong = (error) => sayRefusal(error, {
+    minutes: (_, sentence) => sayBeside([minutes], minutes.name, sentence),
+    name: (_, sentence) => sayBeside([name], name.name, sentence),
+    options: ([option], sentence) => chooser.say(option, sentence) }, fault);
   function choose() {
     const recipe = recipes.find((each) => each.name === what.value);
     chooser.element.hidden = Boolean(recipe);
     about.textContent = recipe?.about ?? "Plain settings, which suit a game of your own.";
-    minutes.placeholder = recipe?.minutes ?? "no limit";
+    minutes.input.placeholder = recipe?.minutes ?? "no limit";
+    fault.textContent = "";
     foresee([]);
   }
-  const begin = (event) => {
+  const start = el("button", { class: "primary" }, "Start training");
+  const begin = async (event) => {
     event.preventDefault();
-    if (!what.value && !chooser.check()) return;
-    attempt(async () => {
-      const { run } = await post("/train", { ...asked(), ...(name.value ? { name: name.value } : {}) });
+    if (!check()) return;
+    const release = hold(start);
+    await post("/train", { ...asked(), name: name.value() }).then(({ run }) => {
       location.hash = addressOf("train", { run });
-    });
+    }, sayWrong);
+    release();
   };
   const estimate = el("button", { type: "button", onclick: async () => {
+    if (!check()) return;
     estimate.disabled = true;
     foresee(["Trying a few moves and training steps; this takes about half a minute…"]);
-    const answer = await attempt(() => post("/estimate", asked()));
+    const answer = await post("/estimate", asked()).catch(sayWrong);
     estimate.disabled = false;
     foresee(answer?.lines ?? []);
   } }, "How long will it take?");
   choose();
-  return el("form", { class: "card start", onsubmit: begin }, el("h2", {}, "Train"),
+  return el("form", { class: "card start", novalidate: true, onsubmit: begin }, el("h2", {}, "Train"),
     labelled("recipe", what), about, chooser.element,
-    el("div", { class: "fields" }, labelled("minutes, at most", minutes), labelled("name of the run", name)),
-    el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start training"), estimate),
-    forecast);
+    el("div", { class: "fields" }, minutes.element, name.element), fault,
+    el("div", { class: "buttons" }, start, estimate), forecast);
 }
 
 /** Watch a run in an element; return a function that ends it. */
