@@ -55,21 +55,6 @@ def test_the_texts_of_a_board_and_its_analysis_can_be_read(name: str, scheme: st
     assert faint(page) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_texts_of_every_page_can_be_read(scheme: str, open_page: Open) -> None:
-    page = open_page(PLAY + GO_END, color_scheme=scheme, reduced_motion="reduce")
-    assert faint(page) == []
-    for name, ready in (
-        ("train", "form"),
-        ("runs", "*"),
-        ("matches", "form"),
-        ("learn", "svg.board"),
-    ):
-        page.get_by_role("link", name=name.title(), exact=True).click()
-        page.locator(f".page-{name} {ready}").first.wait_for()
-        assert (name, faint(page)) == (name, [])
-
-
 @pytest.mark.parametrize(("place", "said", "marks"), [
     ("tictactoe&moves=4.0.2.6.3.5.1.8.7", "X wins.", 3),
     ("connect_four&moves=4.4.5.5.6.6.7", "The first player wins.", 4),

@@ -85,7 +85,7 @@ function pairing(names, { one, other, wins, draws, losses, ...pair }) {
 /** Return the table of a tournament, best first. */
 function standings(names, rows) {
   const head = ["player", "Elo", "± 95 %", "score", ...rows.map((_, i) => i + 1)];
-  return table(head, rows.map((row, i) => [`${i + 1}  ${names[row.player]}`, elo(row.elo),
+  return table("Standings", head, rows.map((row, i) => [`${i + 1}  ${names[row.player]}`, elo(row.elo),
     Math.round(row.margin), share(row.points / Math.max(1, row.games)),
     ...rows.map((other) => other.player === row.player ? "" : share(row.scores[other.player]))]));
 }

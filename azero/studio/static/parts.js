@@ -28,8 +28,9 @@ export const card = (title, beside, ...content) =>
 /** Return a chip that says what a run or a match is doing. */
 export const stateChip = (state) => el("span", { class: `chip ${state}` }, state);
 
-/** Return a table that scrolls where it is too wide. */
-export const table = (head, rows) => el("div", { class: "wide" }, el("table", {},
+/** Return a table that scrolls, by keys too, where it is too wide. */
+export const table = (name, head, rows) => el("div", { class: "wide", tabindex: 0, role: "region", "aria-label": name },
+  el("table", {},
   el("thead", {}, el("tr", {}, head.map((cell) => el("th", { scope: "col" }, cell)))),
   el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell)))))));
 

@@ -40,7 +40,7 @@ function showList(page, runs) {
   const unseen = (text) => el("span", { class: "unseen" }, text);
   const head = [unseen("compare"), "run", "strength", "cycles", "state", "game", unseen("trend"), "size", "used"];
   page.classList.add("run-list");
-  page.append(card("Runs", [compare, tensorboard], runs.length ? table(head, runs.map(row))
+  page.append(card("Runs", [compare, tensorboard], runs.length ? table("Runs", head, runs.map(row))
     : quiet("There is no run yet. ", el("a", { href: "#/train" }, "Train one."))));
   count();
 }
@@ -74,7 +74,7 @@ function showRun(page, run) {
     idle && button("Delete", "trash", () => attempt(async () => {
       if (await deleteRun(run.name)) location.hash = "#/runs";
     }))], quiet(facts.filter(Boolean).join(" · ")), run.sentence && quiet(run.sentence), doctor), curves);
-  if (run.table.rows.length) page.append(card("Cycles", null, table(run.table.head, run.table.rows)));
+  if (run.table.rows.length) page.append(card("Cycles", null, table("Cycles", run.table.head, run.table.rows)));
   if (run.games.length) {
     const about = "The number is the moves of a game, the colour who won. Choose one to replay it.";
     page.append(card("Games of self-play", choice, quiet(about), list), replay);
@@ -93,7 +93,7 @@ function showComparison(page, runs) {
   const curves = el("div", { class: "stack" });
   const row = (run, i) => [swatch(i), linkTo(run.name), spaced(run.title), run.cycle, run.strength, run.elapsed];
   page.append(card(`${runs.length} runs`, null,
-    table([el("span", { class: "unseen" }, "colour"), "run", "game", "cycles", "strength", "time"],
+    table("Runs", [el("span", { class: "unseen" }, "colour"), "run", "game", "cycles", "strength", "time"],
       runs.map(row))), curves);
   return compareCurves(curves, runs);
 }
