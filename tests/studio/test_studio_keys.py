@@ -210,7 +210,7 @@ def test_what_happens_is_announced(open_page: Open) -> None:
     held: list[Any] = []
     page.route("**/hint", lambda route: held.append(route))
     page.keyboard.press("h")
-    expect(page.get_by_role("button", name="Hint")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("[data-do=hint]")).to_have_attribute("aria-busy", "true")
     page.wait_for_function("() => document.querySelector('[data-do=hint]').disabled")
     while not held:  # the test hears of it later than the page
         page.wait_for_timeout(20)
