@@ -251,7 +251,7 @@ def record_path(arena: Arena) -> Path:
         raise UserError(f"data={arena.config.data} cannot hold records: {mistake.strerror}.") from mistake
     taken = (re.match(r"\d+", path.name) for path in folder.iterdir())
     number = 1 + max((int(match[0]) for match in taken if match), default=0)
-    labels = "-".join(spec.name for spec in arena.specs[:4])
+    labels = "-".join(Path(spec.name).stem for spec in arena.specs[:4])
     return folder / f"{number:06d}-{Path(arena.game.name).stem.replace(':', '_')}-{labels}.jsonl"
 
 

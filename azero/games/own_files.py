@@ -22,6 +22,7 @@ from azero.config.schema import UserError
 from azero.games.sources import import_file, prepare_rules
 
 GAME = "game"
+UNFIT, FAILS = "cannot be loaded; fix this first", "fails"
 
 
 class OwnFile(NamedTuple):
@@ -96,15 +97,18 @@ def run_file(kind: str, path: Path, _changed: int) -> OwnFile:
 
 
 @contextmanager
-def explaining(name: str) -> Iterator[None]:
-    """Turn any error of a person's code, run by this block, into a UserError that names the line."""
+def explaining(name: str, what: str = UNFIT) -> Iterator[None]:
+    """Turn any error of a person's code, run by this block, into a UserError that names the line.
+
+    what: what the file does not do, for the sentence, such as `FAILS`.
+    """
     try:
         yield
     except Exception as error:
-        raise fault_of(name, error) from error
+        raise fault_of(name, error, what) from error
 
 
-def fault_of(name: str, error: Exception) -> UserError:
+def fault_of(name: str, error: Exception, what: str = UNFIT) -> UserError:
     """Return an error that says what a person's code raised, and in which line."""
     if isinstance(error, UserError):
         return error
@@ -115,17 +119,18 @@ def fault_of(name: str, error: Exception) -> UserError:
         said, line = explained(error, path)
         own = [line or own[-1]] if line or own else []
     place = f" (line {own[-1]})" if own else ""
-    return UserError(f"{name} cannot be loaded; fix this first: {type(error).__name__}: {said}{place}.")
+    return UserError(f"{name} {what}: {type(error).__name__}: {said}{place}.")
 
 
 def explained(error: Exception, path: str) -> tuple[str, int | None]:
     """Return what Numba's error says, and the line of the file in which it arose, if known."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    known = re.findall(rf"{re.escape(Path(path).name)}(?:\", line | \()(\d+)", str(error))
-    asked = re.search(r">>> (\w+)\(", str(error))
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # without colours
+    lines = [line.strip() for line in text.splitlines()]
+    known = re.findall(rf"{re.escape(Path(path).name)}(?:\", line | \()(\d+)", text)
+    asked = re.search(r">>> (\w+)\(", text)
     # rules are compiled without Numba's memory management
     refusal = "a rule cannot make an array, a list, a text or the like; write into its last argument instead"
-    if "NRT required" in str(error):
+    if "NRT required" in text:
         said = refusal
     elif asked and callable(getattr(np, asked[1], None)) and not hasattr(builtins, asked[1]):
         said = f"np.{asked[1]} cannot be used so; {refusal}"

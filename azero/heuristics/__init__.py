@@ -17,11 +17,12 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numba import cfunc, njit, types
 
 from azero.config.schema import UserError
 from azero.games.game import WORDS, Game, function_at
-from azero.games.own_files import explaining, own_part
+from azero.games.own_files import FAILS, explaining, own_part
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -90,9 +91,7 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
         none.
     """
     if isinstance(name, str) and name.endswith(".py"):
-        own = own_part("heuristic", name, "make", f"{prefix}heuristic=")
-        with explaining(name):
-            return Heuristic(name, own(game), [])
+        return own_heuristic(name, game, prefix)
     if not isinstance(name, str) or name not in MODULES:
         raise UserError(f"{prefix}heuristic={name} must be one of: {', '.join(MODULES)}.")
     games, module = MODULES[name]
@@ -113,6 +112,27 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
         )
     failures: list[BaseException] = []
     return Heuristic(name, make(game, inference, failures), failures)
+
+
+def own_heuristic(file: str, game: Game, prefix: str) -> Heuristic:
+    """Return the heuristic that a person's file makes, after a look at its values in a random game.
+
+    Raises:
+        UserError: the file fails, or its values are not allowed.
+    """
+    make = own_part("heuristic", file, "make", f"{prefix}heuristic=")
+    with explaining(file, FAILS):
+        function = make(game)
+    if not hasattr(function, "address"):
+        raise UserError(f"make of {file} must return a function decorated with azero.heuristics.heuristic.")
+    rng, state = np.random.default_rng(1), game.initial_state()
+    while not game.is_terminal(state):
+        with explaining(file, FAILS):
+            value = float(function.__wrapped__(state))
+        if not -1.0 < value < 1.0:
+            raise UserError(f"{file} gives {value:g} in {game.text(state)}; it must lie between -1 and 1.")
+        state = game.step(state, int(rng.choice(game.legal_actions(state))))
+    return Heuristic(file, function, [])
 
 
 def choose_heuristic(

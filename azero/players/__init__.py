@@ -13,7 +13,6 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -22,7 +21,7 @@ from azero.config.reading import read_options
 from azero.config.schema import SearchConfig, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
-from azero.games.own_files import explaining, own_part
+from azero.games.own_files import own_part
 from azero.games.playing import ONLY_GAME, GameInProgress
 from azero.games.repetition import check_moves
 
@@ -225,8 +224,11 @@ def make_player(
     if schema.network == "must" and inference is None:
         raise UserError(f"player {name} needs a trained network; name the run whose champion to use.")
     more = [*([inference] if schema.network else []), *([search] if schema.searches else [])]
-    with explaining(name) if name.endswith(".py") else nullcontext():
-        player: ThinkingPlayer = make(game, asked, *more)
+    if name.endswith(".py"):
+        from azero.players.own import make_own  # here, because it imports this module
+
+        return make_own(name, game, lambda: make(game, asked, *more))
+    player: ThinkingPlayer = make(game, asked, *more)
     return player
 
 

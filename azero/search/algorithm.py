@@ -13,14 +13,16 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from numba.extending import overload
 
-from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, settings
+from azero.config.reading import check_value
+from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, Setting, UserError, settings
 from azero.games.game import Game
-from azero.games.own_files import own_part
+from azero.games.own_files import FAILS, explaining, own_part
 
 
 @dataclass(frozen=True)
@@ -83,10 +85,12 @@ def check(search: SearchConfig) -> None:
         UserError: the algorithm does not know an option, or settings do not work together.
     """
     kind = find_kind(search.kind)
-    for option in search.options:
+    for option, value in search.options.items():
         if option not in kind.options:
             known = ", ".join(kind.options) or "none"
             raise UserError(f"unknown option search.options.{option}; search.kind={kind.name} has {known}.")
+        default = kind.options[option]
+        check_value(f"search.options.{option}", value, Setting(default, "", kind=type(default).__name__))
     if search.tree_reuse and not kind.reuses_tree:
         raise UserError(
             f"search.kind={kind.name} begins each search with an empty tree; set search.tree_reuse=false."
@@ -112,7 +116,9 @@ def sound_for(search: SearchConfig, game: Game) -> SearchConfig:
 
 def make_algorithm(search: SearchConfig, num_games: int, num_actions: int) -> Any:
     """Return the algorithm's record for kernels that search `num_games` games."""
-    return find_kind(search.kind).make(search, num_games, num_actions)
+    kind = find_kind(search.kind)
+    with explaining(search.kind, FAILS) if search.kind.endswith(".py") else nullcontext():
+        return kind.make(search, num_games, num_actions)
 
 
 def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
@@ -51,7 +52,9 @@ class Executor:
         """
         kind = self.config.search.kind
         if not compiled_before(kind):
-            say(f"Compiling the {kind} search takes a minute or two; later starts skip it.")
+            own = kind.endswith(".py")
+            later = "at each start, as it is your own" if own else "later starts skip it"
+            say(f"Compiling the {Path(kind).name} search takes a minute or two; {later}.")
             warm_up.start(kind)
         return SelfPlayHere(plan())
 

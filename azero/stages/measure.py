@@ -12,10 +12,10 @@ import numpy as np
 
 from azero.champion.champion import Champion
 from azero.champion.load import TrainedWorkers, load_for_workers, load_players, load_trained
-from azero.config.schema import Config
+from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.own_files import explaining, own_part
+from azero.games.own_files import FAILS, explaining, own_part
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.policy import PolicyPlayer
 from azero.process.machine import cores
@@ -66,9 +66,15 @@ def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> N
     """
     measure = own_part("metrics", config.metrics, "measure")
     champion = Champion(*load_trained(config, run_name, 1))
-    with explaining(config.metrics):
-        numbers = {f"own/{name}": float(number) for name, number in measure(champion, cycle).items()}
-    report.cycle_scalars(cycle, numbers)
+    with explaining(config.metrics, FAILS):
+        found = measure(champion, cycle)
+    numbers = found if isinstance(found, dict) else {}
+    if not numbers or not all(np.ndim(number) == 0 and np.isreal(number) for number in numbers.values()):
+        raise UserError(f"measure of {config.metrics} must return a dict of numbers by name.")
+    for name, number in numbers.items():
+        if not np.isfinite(number):
+            report.message(f"own/{name} is {number}, so it is left out.")
+    report.cycle_scalars(cycle, {f"own/{name}": float(number) for name, number in numbers.items()})
 
 
 def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:

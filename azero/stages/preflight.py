@@ -40,19 +40,18 @@ def check_run(config: Config, name: str) -> list[str]:
 
     from azero.network.backends import candidates
     from azero.network.inference import InferenceChoice
-    from azero.network.model import check_network
+    from azero.network.model import check_network, first_network
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
     from azero.stages.executor import executor_of
     from azero.stages.initialize import source_network
+    from azero.training.trainer import make_optimizer
     from azero.truth.known import positions_of
     from azero.workers.matches import check_match_memory
 
     check_algorithm(config.search)
     if config.metrics:
         own_part("metrics", config.metrics, "measure")
-    if config.train.optimizer.endswith(".py"):
-        own_part("optimizer", config.train.optimizer, "make_optimizer", "train.optimizer=")
     device, inference = device_for(config), config.inference
     if (inference.backend, inference.precision) != ("auto", "auto"):
         candidates(inference.backend, inference.precision, device)  # raises if there are none
@@ -62,6 +61,8 @@ def check_run(config: Config, name: str) -> list[str]:
     executor_of(config).check(game, likely)
     check_match_memory(config, game)
     check_network(config.network, game)
+    if config.train.optimizer.endswith(".py"):
+        make_optimizer(first_network(config.network, game, 1), config.train)
     if not run or run.state.champion is None:
         source_network(config, game)
     return warnings

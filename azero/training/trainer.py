@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from azero.config.schema import TrainConfig, UserError
-from azero.games.own_files import explaining, own_part
+from azero.games.own_files import FAILS, explaining, own_part
 from azero.network.gpu_memory import within_memory
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
@@ -176,8 +176,11 @@ class Trainer:
             group["lr"] = lr
         # Fused optimizers do nothing where `found_inf` is 1; gradient scaling uses it too.
         self.optimizer.found_inf = bad.float()  # type: ignore[attr-defined]
-        if not self.is_own or not bad:
+        if not self.is_own:
             self.optimizer.step()
+        elif not bad:
+            with explaining(self.config.optimizer, FAILS):
+                self.optimizer.step()
         torch.where(bad, self.statistics_before, self.statistics, out=self.statistics)
         stats |= {"loss/total": total, "train/gradient_norm": norm}
         ledger.add(stats, bad)
@@ -336,8 +339,11 @@ def own_optimizer(config: TrainConfig, groups: list[dict[str, Any]]) -> torch.op
     """
     file = config.optimizer
     make = own_part("optimizer", file, "make_optimizer", "train.optimizer=")
-    with explaining(file):
+    with explaining(file, FAILS):
         optimizer = make(groups, config)
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise UserError(f"make_optimizer of {file} must return a torch.optim.Optimizer.")
+    taken = {id(each) for group in optimizer.param_groups for each in group["params"]}
+    if left := sum(id(each) not in taken for group in groups for each in group["params"]):
+        raise UserError(f"The optimizer of {file} leaves out {left} parameters; give it all groups.")
     return optimizer

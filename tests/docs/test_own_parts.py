@@ -59,6 +59,53 @@ def test_a_player(game: Game, files: dict[str, str]) -> None:
         first_move(game, files["stones"])
 
 
+BAD_PLAYERS = {
+    "return game.legal_actions(states[0])[:0]": r"choose of \S+edge\.py must return a whole number",
+    "return np.zeros(1)": r"edge\.py must return a whole number for each position",
+    "return None": r"edge\.py must return a whole number for each position",
+    "return np.array([99])": r"edge\.py plays 99, which is not legal in \.\.\./\.\.\./\.\.\. X\.$",
+    "return np.array([-1])": r"edge\.py plays -1, which is not legal",
+    "return 1 / 0": r"edge\.py fails: ZeroDivisionError: division by zero \(line 23\)\.$",
+}
+
+
+@pytest.mark.parametrize("body", BAD_PLAYERS)
+def test_what_a_player_answers_is_checked(game: Game, files: dict[str, str], body: str) -> None:
+    file = Path(files["edge"])
+    text, line = file.read_text(), "        forbidden = ban_table"
+    assert text.count(line) == 1
+    file.write_text(text.replace(line, f"        {body.replace('game.', 'self.game.')}\n{line}"))
+    with pytest.raises(UserError, match=BAD_PLAYERS[body]):
+        first_move(game, str(file))
+
+
+def test_make_must_return_a_player(game: Game, files: dict[str, str]) -> None:
+    file = Path(files["edge"])
+    file.write_text(file.read_text().replace("return Edge(game, options.last)", "return game"))
+    with pytest.raises(UserError, match=r"^make of \S+edge\.py must return a player, a subclass of "):
+        first_move(game, str(file))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("/ 100", "+ 2", r"stones\.py gives 2 in .*; it must lie between -1 and 1\."),
+        ("/ 100", "/ 0", r"stones\.py fails: ZeroDivisionError"),
+        ("state[1]", "state[7]", r"stones\.py fails: IndexError"),
+        ("    @heuristic\n", "", r"make of \S+stones\.py must return a function decorated with"),
+        ("return stones", "return None", r"make of \S+stones\.py must return a function decorated with"),
+    ],
+)
+def test_what_a_heuristic_says_is_checked(
+    game: Game, files: dict[str, str], old: str, new: str, said: str
+) -> None:
+    file = Path(files["stones"])
+    assert file.read_text().count(old) == 1
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(UserError, match=said):
+        make_heuristic(str(file), game)
+
+
 def test_a_heuristic(files: dict[str, str]) -> None:
     game = make_game("othello", size=4)
     one, two = (make_heuristic(name, game) for name in (files["stones"], "discs"))
@@ -86,10 +133,14 @@ def test_numbers_of_each_cycle(tmp_path: Path, files: dict[str, str], run_progra
     text = measure.read_text()
     measure.write_text(text.replace("champion.value", "champion.valu"))
     answer = run_program("loop", *asked, "cycles=2", folder=tmp_path)
-    said = r"first_move\.py cannot be loaded; fix this first: AttributeError.*\(line 5\)"
+    said = r"first_move\.py fails: AttributeError.*\(line 5\)"
     assert answer.returncode == 2 and re.search(said, answer.stderr)
-    measure.write_text(text)
-    run_program("loop", *asked, "cycles=2", folder=tmp_path)
+    measure.write_text("def measure(champion, cycle): return 3\n")
+    answer = run_program("loop", *asked, "cycles=2", folder=tmp_path)
+    assert "first_move.py must return a dict of numbers by name." in answer.stderr
+    measure.write_text(text.replace('"its_share"', '"nothing": float("nan"),\n        "its_share"'))
+    answer = run_program("loop", *asked, "cycles=2", folder=tmp_path)
+    assert "own/nothing is nan, so it is left out." in answer.stdout + answer.stderr
     with (tmp_path / "checkpoints" / "own" / "metrics.csv").open() as table:
         rows = list(csv.DictReader(table))
     assert [row["cycle"] for row in rows] == ["1", "2"]

@@ -261,7 +261,11 @@ def test_weight_decay_acts_on_kernels_alone(game: Game) -> None:
     ("text", "said"),
     [
         ("def make_optimizer(groups, config): return 3", r"must return a torch\.optim\.Optimizer\."),
-        ("def make_optimizer(groups): return 3", r"cannot be loaded; fix this first: TypeError"),
+        ("def make_optimizer(groups): return 3", r"mine\.py fails: TypeError"),
+        (
+            "import torch\ndef make_optimizer(groups, config): return torch.optim.SGD(groups[:1], 0.1)",
+            r"The optimizer of \S+mine\.py leaves out \d+ parameters; give it all groups\.",
+        ),
         ("x = 3", r"must define make_optimizer; docs/lab/own_parts\.md shows how"),
     ],
 )
