@@ -66,11 +66,11 @@ def click_seconds(running: Server, page: Page) -> list[float]:
         page.reload()
         page.wait_for_selector(".board [data-cell]")
         for move in (0, 6, 1, 5):
-            pieces = page.locator(".board .stone:not(.ghost)").count()
+            pieces = page.locator(".stones .stone").count()
             began = time.perf_counter()
             page.locator(f".board [data-cell='{35 + move}']").click(force=True)
             page.wait_for_function(
-                "wanted => document.querySelectorAll('.board .stone:not(.ghost)').length >= wanted",
+                "wanted => document.querySelectorAll('.stones .stone').length >= wanted",
                 arg=pieces + 2,
             )
             found.append(time.perf_counter() - began)

@@ -386,7 +386,8 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
         weights = {key: each.float() if each.dtype == torch.half else each for key, each in stored.items()}
         check_tensors(plan.state_dict(), weights)  # before memory is taken
         network = copy.deepcopy(plan)
-        network = network if config.file else network.to_empty(device="cpu")
+        if not config.file:  # `to_empty` would import sympy, half a second
+            network._apply(lambda each: torch.empty(each.shape, dtype=each.dtype))  # type: ignore[no-untyped-call]
         fill_weights(network, weights)
         return network.eval()
 

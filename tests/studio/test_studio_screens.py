@@ -145,7 +145,8 @@ def test_a_new_game_is_chosen_played_and_searched(walker: Walker) -> None:
     else:
         cell(page, "22").click()
     wait_for_stones(page, 2)
-    walker.press(page.get_by_role("switch", name="Analysis"))
+    switch = page.get_by_role("switch", name="Analysis")
+    walker.press(switch if walker.screen == "laptop" else switch.locator(".."))  # its label is what one sees
     expect(page.locator(".numbers text").first).to_be_attached()
     page.get_by_role("button", name="Done").wait_for()
     walker.look("analysis")
