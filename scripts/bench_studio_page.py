@@ -150,6 +150,7 @@ def main() -> None:
         starts = [start_seconds(folder) for _ in range(5)]
         print(f"start: {min(starts):.2f} s (median {statistics.median(starts):.2f})")
         running = ending.enter_context(server(folder))
+        time.sleep(5)  # until it has loaded torch, which is no game's memory
         print(f"memory of {GAMES} idle games: {asyncio.run(memory_of_games(running)):.0f} MiB")
         browsers = ending.enter_context(sync_playwright())
         page = browsers.chromium.launch(**LAUNCH).new_page()
