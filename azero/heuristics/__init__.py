@@ -53,8 +53,8 @@ OWN = {
     "chess": "material",
     "breakthrough": "material",
 }
-# By name and the game's id. Kernels hold addresses only, so these functions must stay alive.
-KEPT: dict[tuple[str, int], tuple[Game, Heuristic]] = {}
+# By the module's `make` and the game's id. Kernels hold addresses only, so these functions must stay alive.
+KEPT: dict[tuple[Callable[..., Any], int], tuple[Game, Heuristic]] = {}
 
 
 class Heuristic(NamedTuple):
@@ -91,7 +91,8 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
         none.
     """
     if isinstance(name, str) and name.endswith(".py"):
-        return own_heuristic(name, game, prefix)
+        own = own_part("heuristic", name, "make", f"{prefix}heuristic=")
+        return kept_heuristic(name, game, own, lambda game: own_function(name, game, own))
     if not isinstance(name, str) or name not in MODULES:
         raise UserError(f"{prefix}heuristic={name} must be one of: {', '.join(MODULES)}.")
     games, module = MODULES[name]
@@ -103,9 +104,7 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
         )
     make = importlib.import_module(module).make
     if name != "network":
-        if (name, id(game)) not in KEPT:
-            KEPT[name, id(game)] = (game, Heuristic(name, make(game), []))
-        return KEPT[name, id(game)][1]
+        return kept_heuristic(name, game, make, make)
     if inference is None:
         raise UserError(
             f"{prefix}heuristic={name} needs a trained network; name the run whose champion to use."
@@ -114,13 +113,22 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
     return Heuristic(name, make(game, inference, failures), failures)
 
 
-def own_heuristic(file: str, game: Game, prefix: str) -> Heuristic:
-    """Return the heuristic that a person's file makes, after a look at its values in a random game.
+def kept_heuristic(
+    name: str, game: Game, make: Callable[..., Any], build: Callable[[Game], Any]
+) -> Heuristic:
+    """Return the heuristic of a module's `make` for a game, always the same; `build` makes its function."""
+    key = (make, id(game))
+    if key not in KEPT:
+        KEPT[key] = (game, Heuristic(name, build(game), []))
+    return KEPT[key][1]
+
+
+def own_function(file: str, game: Game, make: Callable[..., Any]) -> Any:
+    """Return the function that a person's file makes, after a look at its values in a random game.
 
     Raises:
         UserError: the file fails, or its values are not allowed.
     """
-    make = own_part("heuristic", file, "make", f"{prefix}heuristic=")
     with explaining(file, FAILS):
         function = make(game)
     if not hasattr(function, "address"):
@@ -132,7 +140,7 @@ def own_heuristic(file: str, game: Game, prefix: str) -> Heuristic:
         if not -1.0 < value < 1.0:
             raise UserError(f"{file} gives {value:g} in {game.text(state)}; it must lie between -1 and 1.")
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
-    return Heuristic(file, function, [])
+    return function
 
 
 def choose_heuristic(

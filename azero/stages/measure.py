@@ -42,7 +42,7 @@ def questions_of(name: str) -> TicTacToeQuestions:
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
     """Report how right the champion is: on scored positions, tic-tac-toe's table, Hex's openings.
 
-    A person's own numbers come first, because the other stats mark a whole report.
+    A person's own numbers come first; with them the time that the caller reports marks a whole report.
     """
     if config.metrics:
         report_own(config, run_name, cycle, report)

@@ -38,7 +38,6 @@ from azero.studio.safety import Refusal, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
-MINUTES = f"Minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}."
 MANY_CYCLES = 1000  # where minutes are the bound
 WATCH_SECONDS = 10.0  # after the last question, before a run stops writing its live file
 ESTIMATE_SECONDS = 300.0
@@ -127,9 +126,7 @@ class Jobs:
         Raises:
             UserError: an unknown recipe or game, or a number that is not allowed.
         """
-        recipe, game, minutes = asked.get("recipe"), asked.get("game"), asked.get("minutes")
-        if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
-            raise FieldMistake("minutes", MINUTES)
+        recipe, game, minutes = asked.get("recipe"), asked.get("game"), minutes_in(asked)
         if (recipe is None) == (game is None):
             raise UserError("Name a recipe or a game.")
         if recipe is not None:
@@ -229,9 +226,7 @@ class Jobs:
         minutes: how many more. Without them the run goes on to its bound, or for as long again.
         """
         self.paths(name)
-        minutes = asked.get("minutes")
-        if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
-            raise FieldMistake("minutes", MINUTES)
+        minutes = minutes_in(asked)
         with self.starting:
             if self.is_training(name):
                 raise Refusal(409, f"Run {name} is training already.")
@@ -445,3 +440,11 @@ def words_of(recipe: str, had: dict[str, Any]) -> list[str]:
         else:
             words.append(f"{key}={hydra_value(value)}")
     return words
+
+
+def minutes_in(asked: dict[str, Any]) -> float | None:
+    """Return the minutes that a page asks for; None: no limit. FieldMistake: they are not allowed."""
+    minutes = asked.get("minutes")
+    if minutes is None or (is_number(minutes, 0, MOST_MINUTES) and minutes):
+        return minutes
+    raise FieldMistake("minutes", f"Minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")

@@ -108,9 +108,9 @@ def known_truths(config: Config) -> list[str]:
 
 def last_metric(config: Config) -> str:
     """Return the tag of the stat that is reported last of a champion; "" if nothing is measured."""
-    known = known_truths(config)
     if config.metrics:
         return f"time/{MEASURING}"
+    known = known_truths(config)
     return LAST_STAT[known[-1]] if known else ""
 
 

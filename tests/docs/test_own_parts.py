@@ -113,6 +113,7 @@ def test_a_heuristic(files: dict[str, str]) -> None:
     for _ in range(3):
         assert one.function(state) == pytest.approx(two.function(state) * 17 / 100)
         state = game.step(state, game.legal_actions(state)[0])
+    assert make_heuristic(files["stones"], game) is one  # kept: kernels hold nothing but its address
     known = settings(options_of("alpha_beta"))["heuristic"]
     assert read_value("first.heuristic", files["stones"], known) == files["stones"]
     with pytest.raises(

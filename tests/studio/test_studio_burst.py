@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,12 +14,10 @@ pytest.importorskip("starlette", reason="the extra studio is not installed")
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
 import httpx
-from studio import COOKIE, HOST, PORT, TOKEN, make_studio
+from studio import COOKIE, HOST, PORT, TOKEN, listening_studio, make_studio
 
 from azero.studio import safety
-from azero.studio.__main__ import listen
 from azero.studio.server import make_app
-from azero.studio.serving import StudioServer
 
 MANY = 1000
 T = TypeVar("T")
@@ -53,15 +50,8 @@ def test_a_thousand_requests_at_once_are_answered(tmp_path: Path) -> None:
 @pytest.fixture
 def port(tmp_path: Path) -> Iterator[int]:
     """The port of a server that listens."""
-    listening = listen("127.0.0.1", 0)
-    port = listening.getsockname()[1]
-    running = StudioServer(make_app(make_studio(tmp_path), TOKEN, ["127.0.0.1"], port))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield port
-    running.should_exit = True
-    thread.join(60)
-    listening.close()
+    with listening_studio(tmp_path) as port:
+        yield port
 
 
 def test_a_thousand_connections_at_once_are_answered(port: int) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from auditing import faults, still
-from pages import PATIENCE, cell, served
+from pages import PATIENCE, cell, served_runs
 from places import CROWNING
 from running import TrainedRun
 
@@ -25,11 +24,7 @@ GO_END = "play?game=go&options=size:5,komi:1.5&moves=c1.d1.c2.d2.c3.d3.c4.d4.c5.
 @pytest.fixture(scope="module")
 def address(trained_run: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio with two runs of tic-tac-toe, "trained" and "second"."""
-    folder = tmp_path_factory.mktemp("studio")
-    for part in ("checkpoints", "data"):
-        for name in ("trained", "second"):
-            shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
-    with served(folder, CROWNING) as address:
+    with served_runs(tmp_path_factory.mktemp("studio"), trained_run, CROWNING) as address:
         yield address
 
 

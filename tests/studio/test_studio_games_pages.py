@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from forks import azero_command
-from pages import cell, moves_shown, opener, stones, wait_for_stones
+from pages import cell, moves_shown, opener, paste, stones, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -23,11 +23,6 @@ SGF = (
     ";B[ee]C[Tengen!];W[cc];B[aa])"
 )
 OTHER = "(;GM[1]SZ[5]PB[Ann]PW[Bob]RE[W+R];B[aa];W[bb])"
-PASTE = """text => {
-    const data = new DataTransfer();
-    data.setData("text/plain", text);
-    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
-}"""
 DROP = """text => {
     const data = new DataTransfer();
     data.items.add(new File([text], "game.sgf"));
@@ -162,7 +157,7 @@ def test_a_game_is_found_renamed_deleted_and_opened_again(open_page: Callable[..
 
 def test_a_game_is_pasted_and_dropped_and_one_of_several_is_chosen(open_page: Callable[..., Any]) -> None:
     page = open_page("#/play?game=tictactoe")
-    page.evaluate(PASTE, SGF)
+    paste(page, SGF)
     wait_for_stones(page, 3)
     expect(page.locator(".about")).to_contain_text("Lee Sedol – Ke Jie")
     expect(page.locator(".about")).to_contain_text("Google Cup · 2016-03-09 · Black wins by resignation")
@@ -178,7 +173,7 @@ def test_a_game_is_pasted_and_dropped_and_one_of_several_is_chosen(open_page: Ca
     dialog.get_by_role("button", name="Open").click()
     wait_for_stones(page, 2)
     expect(page.locator(".side").first).to_contain_text("Ann")
-    page.evaluate(PASTE, "no game")
+    paste(page, "no game")
     expect(page.get_by_role("status")).to_contain_text("This is no game (SGF, PGN, JSON)")
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from pages import cell, opener, served, wait_for_stones
+from pages import cell, opener, served_runs, wait_for_stones
 from places import CROWNING
 from running import TrainedRun
 
@@ -28,11 +27,7 @@ Open = Callable[..., Any]
 @pytest.fixture(scope="module")
 def address(trained_run: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio with two runs of tic-tac-toe, "trained" and "second"."""
-    folder = tmp_path_factory.mktemp("studio")
-    for part in ("checkpoints", "data"):
-        for name in ("trained", "second"):
-            shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
-    with served(folder, CROWNING) as address:
+    with served_runs(tmp_path_factory.mktemp("studio"), trained_run, CROWNING) as address:
         yield address
 
 

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,17 +21,15 @@ pytest.importorskip("starlette", reason="the extra studio is not installed")
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
 from starlette.websockets import WebSocketDisconnect
-from studio import COOKIE, HOST, PORT, TOKEN, client_of, make_client, make_studio
+from studio import COOKIE, HOST, PORT, TOKEN, client_of, listening_studio, make_client, make_studio
 from waiting import wait_for
 from websockets.sync.client import connect
 
 from azero.config.schema import UserError
 from azero.games import own_files as allowed
 from azero.studio import patience
-from azero.studio.__main__ import StudioSettings, listen, own_games, serve, take_token
+from azero.studio.__main__ import StudioSettings, own_games, serve, take_token
 from azero.studio.safety import MOST_BODY, MOST_RECORD
-from azero.studio.server import make_app
-from azero.studio.serving import StudioServer
 
 
 @pytest.mark.parametrize(
@@ -286,15 +283,8 @@ def test_raw_bytes_leave_the_server_up(server: tuple[int, str], data: bytes) -> 
 def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """The port of a server that waits half a second for a request."""
     monkeypatch.setattr(patience, "SECONDS", 0.5)
-    listening = listen("127.0.0.1", 0)
-    port = listening.getsockname()[1]
-    running = StudioServer(make_app(make_studio(tmp_path), TOKEN, ["127.0.0.1"], port))
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield port
-    running.should_exit = True
-    thread.join(10)
-    listening.close()
+    with listening_studio(tmp_path) as port:
+        yield port
 
 
 @pytest.mark.parametrize(

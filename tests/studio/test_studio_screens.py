@@ -7,14 +7,13 @@ With AZERO_PICTURES=FOLDER each step leaves a picture there to look at.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from contrast import faint
-from pages import PATIENCE, cell, moves_shown, opener, served, wait_for_stones
+from pages import PATIENCE, cell, moves_shown, opener, paste, served_runs, wait_for_stones
 from running import RunProgram, TrainedRun
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -29,21 +28,12 @@ SCREENS: dict[str, dict[str, Any]] = {
     "large": {"viewport": {"width": 2560, "height": 1400}, "color_scheme": "dark"},
 }
 LOST = "4.8.0.1.2.5.6"  # X wins by 2 4 6
-PASTE = """text => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData("text/plain", text);
-    document.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-}"""
 
 
 @pytest.fixture(scope="module")
 def address(trained_run: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio with two runs of tic-tac-toe."""
-    folder = tmp_path_factory.mktemp("walk")
-    for part in ("checkpoints", "data"):
-        for name in ("trained", "second"):
-            shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
-    with served(folder, "") as address:
+    with served_runs(tmp_path_factory.mktemp("walk"), trained_run, "") as address:
         yield address
 
 
@@ -154,11 +144,11 @@ def test_a_new_game_is_chosen_played_and_searched(walker: Walker) -> None:
 
 def test_files_runs_and_searches_are_opened(walker: Walker) -> None:
     page = walker.page
-    page.evaluate(PASTE, "(;GM[1]SZ[5]PB[Ann]PW[Bob]C[Hello.];B[cc];W[dd])")
+    paste(page, "(;GM[1]SZ[5]PB[Ann]PW[Bob]C[Hello.];B[cc];W[dd])")
     wait_for_stones(page, 2)
     expect(page.locator(".about")).to_contain_text("Ann – Bob")
     walker.look("file")
-    page.evaluate(PASTE, "c3 d3 c2")
+    paste(page, "c3 d3 c2")
     wait_for_stones(page, 3)
     assert moves_shown(page) == ["c3", "d3", "c2"]
     walker.go_to("runs?run=trained")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pages import cell, middle, served, wait_for_stones
+from pages import cell, middle, paste, served, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -118,14 +118,7 @@ def test_the_stone_under_the_pointer_does_not_cover_the_best_line(open_page: Ope
 
 def test_signs_and_numbers_of_a_file_are_in_the_list(open_page: Open) -> None:
     page = open_page("#/play?game=tictactoe")
-    page.evaluate(
-        """text => {
-        const data = new DataTransfer();
-        data.setData("text/plain", text);
-        document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
-    }""",
-        ENDING,
-    )
+    paste(page, ENDING)
     expect(page.locator(".about h2")).to_have_text("Ann – Bob")
     moves = page.locator(".move-list .move")
     expect(moves).to_have_text(["40…Kd7!?", "41.e4? ±", "41…Kd6"])

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from forks import azero_command
+from running import TrainedRun
 
+PASTE = """text => {
+    const data = new DataTransfer();
+    data.setData("text/plain", text);
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+}"""
 PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
 
 
@@ -88,6 +95,19 @@ def opener(browser: Any) -> Iterator[Callable[..., Any]]:
     for context in contexts:
         context.close()
     assert not failures
+
+
+def served_runs(folder: Path, trained_run: TrainedRun, game: str) -> AbstractContextManager[str]:
+    """Return `served` with two runs of tic-tac-toe in the folder, "trained" and "second"."""
+    for part in ("checkpoints", "data"):
+        for name in ("trained", "second"):
+            shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
+    return served(folder, game)
+
+
+def paste(page: Any, text: str) -> None:
+    """Paste a text on a page of the studio."""
+    page.evaluate(PASTE, text)
 
 
 def moves_shown(page: Any) -> list[str]:

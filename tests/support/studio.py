@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from azero.config.schema import Config
+from azero.studio.__main__ import listen
 from azero.studio.server import make_app
+from azero.studio.serving import StudioServer
 from azero.studio.state import Studio
 
 with warnings.catch_warnings():
@@ -89,3 +92,17 @@ def kept(client: TestClient, **query: str) -> list[dict[str, Any]]:
     assert answer.status_code == 200, answer.text
     games: list[dict[str, Any]] = answer.json()["games"]
     return games
+
+
+@contextmanager
+def listening_studio(folder: Path) -> Iterator[int]:
+    """Yield the port of a studio that listens, with the token `TOKEN`."""
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    running = StudioServer(make_app(make_studio(folder), TOKEN, ["127.0.0.1"], port))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield port
+    running.should_exit = True
+    thread.join(60)
+    listening.close()
