@@ -167,6 +167,7 @@ export function makeBoard(element, board, options = {}) {
   let position = null, actions = new Map(), active = false, pointed = null, pressed = null, since = 0,
     focusCell = null;
   let shares = new Map(), written = new Map(), badges = new Map(), shown = new Set();
+  let pixels = 0; // of a cell on the screen; 0: not yet known
   let held = null, goals = new Map(), movable = new Set(), closeMenu = () => {}, dropped = null;
   const stones = new Map(); // cell -> {mark, node}
   const cells = []; // the elements that take clicks and focus
@@ -213,13 +214,7 @@ export function makeBoard(element, board, options = {}) {
   /** Write the numbers of the cell that someone points at beside it. */
   function drawTip() {
     const lines = pointed === null || small ? null : written.get(actions.get(pointed));
-    layers.tip.replaceChildren(...(lines ? [tip(lines, layout.centre(pointed), box, S / pixels())] : []));
-  }
-
-  /** Return how many pixels a cell has on the screen. */
-  function pixels() {
-    const drawn = root.getBoundingClientRect();
-    return Math.min(drawn.width / box[2], drawn.height / box[3]) * S;
+    layers.tip.replaceChildren(...(lines && pixels ? [tip(lines, layout.centre(pointed), box, S / pixels)] : []));
   }
 
   function play(cell) {
@@ -456,10 +451,9 @@ export function makeBoard(element, board, options = {}) {
   function drawNumbers() {
     layers.numbers.replaceChildren();
     drawTip();
-    const cell = pixels();
-    if (cell < SMALLEST || !written.size) return;
-    const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
-    const size = (Math.max(9.5, Math.min(24, cell * 0.22)) * S) / cell;
+    if (pixels < SMALLEST || !written.size) return;
+    const most = pixels < 42 ? 1 : pixels < 68 ? 2 : 3;
+    const size = (Math.max(9.5, Math.min(24, pixels * 0.22)) * S) / pixels;
     for (const [at, action] of actions) {
       if (!shown.has(action)) continue;
       const badge = badges.get(at)?.text;
@@ -472,7 +466,11 @@ export function makeBoard(element, board, options = {}) {
     }
   }
 
-  const observer = new ResizeObserver(() => position && drawNumbers());
+  const observer = new ResizeObserver(() => { // asked only here, where the browser has laid out the page
+    const drawn = root.getBoundingClientRect();
+    pixels = Math.min(drawn.width / box[2], drawn.height / box[3]) * S;
+    if (position) drawNumbers();
+  });
   observer.observe(root);
 
   return {

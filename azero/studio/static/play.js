@@ -52,6 +52,9 @@ function lineOf({ nodes, line, node }) {
   return { moves: line.slice(1).map((id) => byId.get(id).move), ply: at < line.length - 1 ? at : undefined };
 }
 
+/** Return all that a page shows of a table as text. */
+const textOf = (table) => JSON.stringify({ ...table, version: 0 });
+
 /** Show whether a button waits for its answer. */
 function showBusy(control, busy) {
   control.ariaBusy = String(busy);
@@ -323,6 +326,7 @@ export function mount(page, parameters) {
     const before = desk.table, same = before?.id === answer?.id && before.opened === answer.opened;
     if (!answer?.nodes || closed || (same && answer.version < before.version)) return;
     desk.table = answer;
+    if (same && textOf(answer) === textOf(before)) return; // it is on the page already
     say(changeOf(before, answer));
     root.classList.remove("loading");
     const moved = !same || before.node !== answer.node || before.state !== answer.state;
@@ -465,7 +469,7 @@ export function mount(page, parameters) {
       ...(moves.length && { moves: moves.join(".") }), ...(ply !== undefined && { ply }), table: id };
     const query = new URLSearchParams(parts).toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
     const address = `#/play?${query}`; // unless somebody goes to another page just now
-    if (!/^#\/(?!play)/.test(location.hash)) history.replaceState(null, "", address);
+    if (location.hash !== address && !/^#\/(?!play)/.test(location.hash)) history.replaceState(null, "", address);
     document.querySelector(".tabs [data-page=play]").href = address; // the way back to this game
   }
 

@@ -15,6 +15,15 @@ export const short = (count) => count < 10000 ? String(count)
 export function moveTree(element, { onGo }) {
   const list = el("div", { class: "move-list", role: "group", "aria-label": "Moves" });
   element.replaceChildren(list);
+
+  /** Scroll to the current move. */
+  function showCurrent() {
+    const now = list.querySelector("[aria-current]");
+    if (now) list.scrollTop += now.getBoundingClientRect().top - list.getBoundingClientRect().top
+      - list.clientHeight / 2;
+    else list.scrollTop = 0;
+  }
+
   return {
     update({ game, nodes, node: current, line, start }) {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.node;
@@ -56,10 +65,7 @@ export function moveTree(element, { onGo }) {
         ...first.slice(1).map((id) => el("div", { class: "variation" }, grow(id, 1))));
       if (!first.length) list.append(el("p", { class: "quiet" }, "No moves yet."));
       if (focused) list.querySelector(`[data-node="${focused}"]`)?.focus({ preventScroll: true });
-      const now = list.querySelector("[aria-current]");
-      if (now) list.scrollTop += now.getBoundingClientRect().top - list.getBoundingClientRect().top
-        - list.clientHeight / 2;
-      else list.scrollTop = 0;
+      requestAnimationFrame(showCurrent); // when the page is laid out anyway
     },
   };
 }
