@@ -7,12 +7,10 @@ import os
 import secrets
 import socket
 import sys
-import threading
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
@@ -131,8 +129,6 @@ def serve(asked: StudioSettings) -> int:
     hosts = [*LOCAL, *([asked.host, socket.gethostname()] if asked.allow_remote else [])]
     app = make_app(studio, token, hosts, port)
     print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
-    # torch takes two seconds to load; the first board needs it
-    threading.Thread(target=import_module, args=("azero.champion.load",), daemon=True).start()
     if asked.open:
         webbrowser.open(address)
     StudioServer(app).run(sockets=[listening])

@@ -19,6 +19,8 @@ import numpy as np
 
 from azero.cli.player_spec import (
     PlayerSpec,
+    check_options,
+    has_learned,
     make_from_spec,
     must_have_network,
     needs_network,
@@ -26,6 +28,7 @@ from azero.cli.player_spec import (
 )
 from azero.config.reading import read_value
 from azero.config.schema import Config, Setting, UserError, settings
+from azero.games import SHIPPED
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, options_of
@@ -42,6 +45,7 @@ MOST = {  # of options; trees, tables and caches of eight players must fit
 }
 NO_NETWORK = "UCT without a network: random games, weak"
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
+SURE = ("kind", "num_simulations", "temperature")  # options of a champion that fit each other
 LOOK_SECONDS = 0.1  # between two reports of a search
 
 
@@ -134,8 +138,21 @@ class Pool:
             side = Side(
                 PlayerSpec(name, name, {**options, "run": check_run_name(run)}), self.cycle(str(run), cycle)
             )
-        self.get(game, side)  # refuses what cannot play
+        if not self.can_wait(game, side):
+            self.get(game, side)  # refuses what cannot play
         return side
+
+    def can_wait(self, game: Game, side: Side) -> bool:
+        """Return whether a player can be made after the board is shown: a champion that surely plays.
+
+        It takes torch two seconds to load.
+        """
+        spec = side.spec
+        if spec is None or spec.name != "pv_mcts" or spec.options.keys() - {"run", *SURE}:
+            return False
+        check_options(spec)
+        usual = spec.options.get("kind") in (None, ANYTIME)
+        return usual and game.name in SHIPPED and has_learned(spec.options["run"], game, self.config)
 
     def cycle(self, run: str, asked: object) -> int:
         """Return the cycle of a run's champion: the one asked for, or the newest for 0.
@@ -143,24 +160,19 @@ class Pool:
         Raises:
             UserError: the run has no such champion.
         """
-        from azero.champion.load import champion_file
-
         state = Run.read(self.config, run).state
         if state.champion is None:
             raise UserError(f"Run {run} has no champion yet.")
         if asked in (0, "", None):
             return state.champion.cycle
+        from azero.champion.load import champion_file  # here, because it imports torch
+
         champion_file(self.config, run, asked)  # refuses what the run does not keep
         return next(entry.cycle for entry in state.champions if entry.cycle == asked)
 
     def get(self, game: Game, side: Side) -> Ready:
         """Return the player of a side, made anew if it is not kept."""
-        assert side.spec is not None
-        key = (
-            game.name,
-            json.dumps(game.options, sort_keys=True),
-            json.dumps(side.to_json(), sort_keys=True),
-        )
+        key = key_of(game, side)
         with self.lock:
             if key in self.ready:
                 self.ready.move_to_end(key)
@@ -171,6 +183,10 @@ class Pool:
             while len(self.ready) > MOST_PLAYERS:
                 self.ready.popitem(last=False)
         return made
+
+    def has(self, game: Game, side: Side) -> bool:
+        """Return whether the player of a side is kept."""
+        return key_of(game, side) in self.ready
 
     def make(self, game: Game, side: Side) -> ThinkingPlayer:
         """Return a new player of a side."""
@@ -230,6 +246,15 @@ class Pool:
             return None if stopped() else play(ready.player, at, stopped, report)
         finally:
             ready.lock.release()
+
+
+def key_of(game: Game, side: Side) -> tuple[str, str, str]:
+    """Return by what the player of a side is kept."""
+    return (
+        game.name,
+        json.dumps(game.options, sort_keys=True),
+        json.dumps(side.to_json(), sort_keys=True),
+    )
 
 
 def play(

@@ -283,7 +283,7 @@ class GameTable:
         self.notice = sentence
         self.send_table()
 
-    def next_job(self) -> Coroutine[Any, Any, None] | None:
+    def next_job(self) -> Coroutine[Any, Any, object] | None:
         """Return what is to be done next, or None."""
         if self.machine_is_due():
             return self.machines_move()
@@ -292,7 +292,17 @@ class GameTable:
             is_done = analysis.done and analysis.node == self.tree.current.number
             if not is_done:
                 return self.analyse_on(analysis)
-        return self.review_on(review) if review is not None and review.on else None
+        if review is not None and review.on:
+            return self.review_on(review)
+        return self.make_ready()
+
+    def make_ready(self) -> Coroutine[Any, Any, object] | None:
+        """Return what makes a machine that is to move later; None: all are ready."""
+        if self.paused or self.is_over():
+            return None
+        pool = self.searches.pool
+        missing = [side for side in self.sides if side.spec is not None and not pool.has(self.game, side)]
+        return self.in_thread(lambda: pool.get(self.game, missing[0])) if missing else None
 
     def machine_is_due(self) -> bool:
         """Return whether a machine is to move now."""

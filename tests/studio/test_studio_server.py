@@ -21,6 +21,7 @@ from starlette.websockets import WebSocketDisconnect
 from studio import PERSON, client_of, make_studio, player, read_until, stream
 from waiting import wait_for
 
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
 from azero.players import make_player
@@ -362,6 +363,35 @@ def test_exact_values_where_they_are_known(tmp_path: Path) -> None:
         go = opened(client, game="go", options={"size": 9})
         unknown = client.get(f"/api/tables/{go['id']}/exact").json()
         assert unknown["known"] is False and unknown["why"].endswith(".")
+
+
+def test_a_champion_s_board_is_shown_before_its_network_is_loaded(
+    trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, loaded, failing = pool.Pool.make, threading.Event(), [False]
+
+    def slow(*asked: Any) -> Any:
+        assert loaded.wait(60)
+        if failing[0]:
+            raise UserError("The file is damaged.")
+        return make(*asked)
+
+    monkeypatch.setattr(pool.Pool, "make", slow)
+    with client_of(make_studio(trained_run.folder)) as client:
+        champion = player("pv_mcts", run="trained", num_simulations=30)
+        table = opened(client, game="tictactoe", sides=[PERSON, champion])
+        assert table["state"] == "your move" and played(client, table, "4")["state"] == "thinking"
+        loaded.set()
+        with stream(client, table) as socket:
+            read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
+        # One that cannot be loaded says so at its board
+        failing[0] = True
+        table = opened(client, game="tictactoe", sides=[PERSON, player("pv_mcts", run="trained")])
+        with stream(client, table) as socket:
+            told = read_until(
+                socket, lambda message: message["type"] == "table" and message["table"]["message"]
+            )
+        assert told["table"]["message"] == "The file is damaged." and told["table"]["paused"]
 
 
 def test_a_champion_plays_and_analyses(tmp_path: Path, trained_run: TrainedRun) -> None:
