@@ -5,8 +5,6 @@ Letters: S state words.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -20,7 +18,7 @@ from azero.players import never
 from azero.truth.endgames import endings_of, material_of, solve_ending
 from azero.truth.known import is_connect_four
 from azero.truth.positions import ILLEGAL
-from azero.truth.solvers import BitBullyOracle
+from azero.truth.solvers import BitBullyOracle, solve_in
 
 TABLE = 1_048_576  # positions in the transposition table
 
@@ -65,13 +63,7 @@ class ExactValues:
         """Return what azero's own search finds of a state; None: it does not solve it."""
         if self.searcher is None:
             return None
-        end = time.thread_time() + self.seconds
-
-        def pause() -> bool:
-            return stopping() or time.thread_time() >= end
-
-        found = self.searcher.deepen(state, math.inf, pause=pause, value_wanted=True)
-        return found if found.exact else None
+        return solve_in(self.seconds, self.searcher, state, stopping)
 
     def ending_value(self, state: np.ndarray, material: str) -> float | None:
         """Return the value of an ending of chess: whoever has the third piece wins, or it is a draw.

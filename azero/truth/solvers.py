@@ -7,15 +7,18 @@ learns uses it.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, Protocol
 
 import numpy as np
 
-from azero.classic.deepening import Searcher
+from azero.classic.deepening import Found, Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.players import never
 from azero.truth.known import is_connect_four
 from azero.truth.positions import ILLEGAL
 
@@ -50,6 +53,22 @@ def make_oracle(game: Game, seconds: float = math.inf) -> Oracle:
     return SearchOracle(game, seconds)
 
 
+def solve_in(
+    seconds: float, searcher: Searcher, state: np.ndarray, stopping: Callable[[], bool] = never
+) -> Found | None:
+    """Return what alpha-beta finds of an unfinished state [S]; None: it does not solve it.
+
+    seconds: of this thread's CPU time, because another program may be busy.
+    """
+    end = time.thread_time() + seconds
+
+    def pause() -> bool:
+        return stopping() or time.thread_time() >= end
+
+    found = searcher.deepen(state, math.inf, pause=pause, value_wanted=True)
+    return found if found.exact else None
+
+
 class SearchOracle:
     """Iterative deepening of alpha-beta: the first depth that proves a result is the length of the game."""
 
@@ -74,8 +93,8 @@ class SearchOracle:
 
     def solve(self, state: np.ndarray) -> tuple[float, int]:
         """Return the value of an unfinished state for the player to move, and the plies until then."""
-        found = self.searcher.deepen(state, self.seconds, value_wanted=True)
-        if not found.exact:
+        found = solve_in(self.seconds, self.searcher, state)
+        if found is None:
             raise UserError(
                 f"A position of {self.game.name} is not solved in {self.seconds:g} s; ask for later ones "
                 "with plies=A-B, or allow more with seconds=."
