@@ -40,7 +40,8 @@ def end_json(game: Game, state: np.ndarray) -> dict[str, Any]:
         winning = [int(cell) for cell in board.winning_cells(state)]
     if over and board is not None and board.territory is not None:
         territory = np.ravel(board.territory(state)).tolist()
-    said = {"score": score_text(game, state), "result": result_text(game, state)}
+    note = "" if board is None or board.note is None else board.note(state)
+    said = {"score": score_text(game, state), "result": result_text(game, state), "note": note}
     return {**said, "winning": winning, "territory": territory}
 
 

@@ -66,6 +66,8 @@ MOST_KOMI = LARGEST * LARGEST
 MOST_PLIES = 10_000
 
 PLY, PASSES, KO, BOARDS = 0, 1, 2, 3  # places in a state
+PLAYERS = ("Black", "White")
+ALL_ALIVE = "All stones on the board count as alive: capture those that are dead before you pass."
 BLACK, WHITE, ATARI = 0, 1, 2  # its boards
 PLANES = 6
 
@@ -321,12 +323,27 @@ def make_game(options: Options = Options()) -> Game:
 
     marks = marks_of_words(size, size, BOARDS)
     area = Area(marks, float(komi), rules.is_terminal)
+
+    def note(state: np.ndarray) -> str:
+        if rules.is_terminal(state):
+            black, white = area.areas(state)
+            return f"Area: Black {black}, White {white} and {komi:g} komi. {ALL_ALIVE}"
+        mover = PLAYERS[int(state[PLY]) % 2]
+        return f"{mover} can end the game by a pass, too. {ALL_ALIVE}" if state[PASSES] else ""
+
+    def why_not(state: np.ndarray, action: int) -> str:
+        if action == int(state[KO]):
+            return "a ko, so play elsewhere first"
+        return "" if action == cells or marks(state).ravel()[action] else "it would have no liberty: suicide"
+
     board = Board(
         *("crossings", letters(size, skip="i"), numbers(size)[::-1], marks),
         cell_of=lambda _state, action: NO_CELL if action == cells else action,
-        players=("Black", "White"),
+        players=PLAYERS,
         score_text=area,
         territory=area.territory,
+        note=note,
+        why_not=why_not,
         captures=True,
     )
     symmetries = square_symmetries(size)

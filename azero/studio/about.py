@@ -9,7 +9,7 @@ from typing import Any
 
 from azero.records.record import NONE, Record, clean, one_line, outcome_of, result_text
 from azero.studio.game_tree import GameTree, Node
-from azero.studio.results import read_date, read_result
+from azero.studio.results import read_date, read_result, result_at
 from azero.studio.safety import Refusal
 
 SOURCE = "azero studio"
@@ -112,13 +112,16 @@ def result_of(tree: GameTree, about: About, resigned: int, last: Node) -> tuple[
     """Return the outcome and the result of a record whose main line ends at the node `last`."""
     if about.ended == last.number:
         return about.outcome, about.result
+    if tree.game.is_terminal(last.state):
+        return tree.game.first_outcome(last.state), result_at(tree.game, last.state)
     if tree.is_over(last):
-        return (tree.game.first_outcome(last.state) if tree.game.is_terminal(last.state) else 0.0), ""
+        return 0.0, ""
     if resigned >= 0:
         return RESIGNED[resigned]
     is_beside = all(node.number != about.ended for node in tree.path(last))  # a variation is on the board
     exists = about.ended != NONE and tree.nodes[about.ended] is not None
-    return (about.outcome, about.result) if exists and is_beside else (None, "")
+    stays = is_beside or about.source != SOURCE  # a file's game has ended; what is played after it is a try
+    return (about.outcome, about.result) if exists and stays else (None, "")
 
 
 def has_ended(tree: GameTree, about: About) -> bool:

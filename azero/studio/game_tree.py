@@ -213,10 +213,15 @@ class GameTree:
             for cell in cells
         ):
             return "a piece is there"
-        return "the rules forbid it here"
+        special = self.game.board.why_not if self.game.board else None
+        return (special(self.current.state, actions[0]) if special and actions else "") or (
+            "the rules forbid it here"
+        )
 
-    def play(self, action: int) -> Node:
+    def play(self, action: int, instead: bool = False) -> Node:
         """Play a legal action at the current node, as a variation if another one was played there.
+
+        instead: it becomes the main continuation.
 
         Raises:
             BrokenGame: the game would go on without a legal move.
@@ -236,7 +241,15 @@ class GameTree:
             if self.game.is_terminal(state):
                 node.value = self.game.first_outcome(state)
         self.current = node
+        if instead:
+            self.put_first(node)
         return node
+
+    def put_first(self, node: Node) -> None:
+        """Make a node the main continuation of its parent."""
+        if node.parent is not None:
+            node.parent.children.remove(node)
+            node.parent.children.insert(0, node)
 
     def delete(self, node: Node) -> None:
         """Delete a node and what follows; the board goes to its parent if it stood there."""
@@ -306,11 +319,13 @@ class GameTree:
                 else self.game.action_name(node.parent.state, node.action),
                 "shown": node.shown,
                 "glyphs": glyphs_of(node.kept),
+                "main": node.parent is None or node.parent.children[0] is node,
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
                 "loss": node.loss,
                 "size": size_of(node.loss),
                 "better": self.better_text(node),
+                "better_cell": self.better_cell(node),
                 "cell": None if node.parent is None else self.cell(node.parent, node.action),
                 "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
                 "comment": without_commands(node.comment),
@@ -324,6 +339,10 @@ class GameTree:
         if node.parent is None or node.better == NONE or size_of(node.loss) in (None, "good"):
             return None
         return self.game.move_text(node.parent.state, node.better)
+
+    def better_cell(self, node: Node) -> int | None:
+        """Return the cell of that move; None: there is none."""
+        return None if self.better_text(node) is None else self.cell(node.parent or node, node.better)
 
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""

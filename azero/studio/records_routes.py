@@ -56,7 +56,8 @@ async def read_record(studio: Studio, request: Request) -> Response:
     if kind not in MEDIA:
         raise Refusal(400, f"format must be one of: {', '.join(MEDIA)}.")
     data = await studio.run_in_thread(writer(table, kind))
-    name = re.sub(r"\W+", "-", Path(table.game.name).stem, flags=re.ASCII)
+    called = table.about.to_json(table.tree.root.kept.properties)["name"]
+    name = re.sub(r"\W+", "-", called or Path(table.game.name).stem, flags=re.ASCII).strip("-") or "game"
     headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
     return Response(data, media_type=MEDIA[kind], headers=headers)
 

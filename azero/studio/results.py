@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from azero.games.ending import player_name
+import numpy as np
+
+from azero.games.ending import player_name, score_text
 from azero.games.game import Game
 from azero.records.record import outcome_of
 from azero.studio.safety import Refusal
@@ -25,6 +27,12 @@ DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
 def called(game: Game) -> list[str]:
     """Return what the players are called in a result; none in chess, where it is 1–0."""
     return [] if game.name == "chess" else [player_name(game, player) for player in (0, 1)]
+
+
+def result_at(game: Game, state: np.ndarray) -> str:
+    """Return how a final state ends in SGF's words, by how much if points count; "" else."""
+    outcome, points = game.first_outcome(state), POINTS.fullmatch(score_text(game, state))
+    return f"{'B' if outcome > 0 else 'W'}+{points[1]}" if outcome and points else ""
 
 
 def result_words(result: str, names: Sequence[str] = ()) -> str:

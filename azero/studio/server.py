@@ -86,6 +86,7 @@ async def list_players(studio: Studio, request: Request) -> Response:
             "stones": board.board_json(game)["stones"],
             "players": [player_json(each) for each in MODULES],
             "champions": champions_of(studio.config, game),
+            "others": others_of(studio.config, game),
             "levels": {name: options_of_level(name) for name in LEVELS},
         }
 
@@ -115,6 +116,21 @@ def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
             if has_learned(name, game, config):
                 cycles = [entry.cycle for entry in Run.read(config, name).state.champions]
                 found += [{"run": name, "cycle": cycles[-1], "cycles": cycles}] if cycles else []
+    return found
+
+
+def others_of(config: Config, game: Game) -> list[str]:
+    """Return the runs that have champions of a game with other options, such as "go7 (size 7, komi 8.5)"."""
+    from azero.run.folder import names_of_shipped
+
+    found = []
+    for name in [*names_of_runs(config), *names_of_shipped()]:
+        with contextlib.suppress(UserError):  # as above
+            had = Run.read(config, name).state
+            options: dict[str, Any] = had.config["game.options"]
+            differs = [f"{key} {value}" for key, value in options.items() if game.options.get(key) != value]
+            if had.champion and had.config["game.name"] == game.name and differs:
+                found.append(f"{name} ({', '.join(differs)})")
     return found
 
 
@@ -150,6 +166,8 @@ async def change_table(studio: Studio, request: Request) -> Response:
             table.undo()
         case "delete":
             table.delete(asked.get("node"))
+        case "promote":
+            table.promote(asked.get("node"))
         case "resign" if asked.get("undo"):
             table.revoke_resignation()
         case "resign":
@@ -225,7 +243,7 @@ async def read_exact(studio: Studio, request: Request) -> Response:
         try:
             scores = make_oracle(table.game, EXACT_SECONDS).score_moves(node.state)
         except UserError as mistake:
-            return {"known": False, "why": str(mistake)}
+            return {"known": False, "why": f"{str(mistake).partition(';')[0].rstrip('.')}."}
         values = np.sign(scores).astype(int)  # of a score: the size says how soon it ends
         return {
             "known": True,

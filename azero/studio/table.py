@@ -56,6 +56,7 @@ class GameTable:
         self.unkept, self.opened = "", str(time.time_ns())
         self.in_trash = False  # deleted from the library, and not played on since
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
+        self.taken_back: Node | None = None  # where the board stands since somebody took moves back
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: BoardAnalysis | None = None
         self.reviewing: Review | None = None  # the latest
@@ -76,7 +77,8 @@ class GameTable:
         side = self.sides[self.tree.mover(self.tree.current)]
         if side.spec is not None and not self.paused:
             raise Refusal(409, f"It is the turn of {side.title}.")
-        self.tree.play(self.tree.action_of(move) if cell is None else self.tree.action_at(cell, start))
+        action = self.tree.action_of(move) if cell is None else self.tree.action_at(cell, start)
+        self.tree.play(action, instead=self.tree.current is self.taken_back)
         self.judge_another_try()
         self.paused = self.machines_only()
         self.changed()
@@ -91,7 +93,13 @@ class GameTable:
         except Refusal:
             self.tree.current = before
             raise
-        self.resigned, self.paused, self.steps = -1, True, 0
+        self.resigned, self.paused, self.steps, self.taken_back = -1, True, 0, None
+        self.changed()
+
+    def promote(self, number: object) -> None:
+        """Make the line to a node the main line."""
+        for node in self.tree.path(self.tree.find(number)):
+            self.tree.put_first(node)
         self.changed()
 
     def undo(self) -> None:
@@ -104,6 +112,7 @@ class GameTable:
         if not before:
             raise Refusal(409, "There is nothing to take back.")
         self.go((turns or before)[-1].number)
+        self.taken_back = self.tree.current  # what is played instead of what followed is the game
 
     def delete(self, number: object) -> None:
         """Delete a variation."""

@@ -93,7 +93,10 @@ def test_the_studio_offers_it_with_levels(tmp_path: Path) -> None:
 
     with client_of(make_studio(tmp_path)) as client:
         found = client.get("/api/players", params={"game": "breakthrough6"}).json()
+        asked = {"game": "hex", "options": '{"size": 4}'}
+        smaller = client.get("/api/players", params=asked).json()
     assert [each["run"] for each in found["champions"]] == ["shipped/breakthrough6"] and found["levels"]
+    assert smaller["champions"] == [] and "shipped/hex5 (size 5)" in smaller["others"]
 
 
 def test_the_list_of_runs_ends_with_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_the_cells_that_won(name: str, options: dict[str, Any], moves: str, cell
 
 def test_a_position_that_goes_on_has_no_winner() -> None:
     game = make_game("connect_four")
-    assert end_json(game, play(game, "4 4")) == {"score": "", "result": "", "winning": [], "territory": []}
+    nothing = {"score": "", "result": "", "note": "", "winning": [], "territory": []}
+    assert end_json(game, play(game, "4 4")) == nothing
 
 
 def test_the_score_of_a_counted_board_of_go() -> None:

@@ -494,7 +494,7 @@ def test_tags_of_pgn_are_kept(client: TestClient) -> None:
     assert "{best by test}" in saved and saved.rstrip().endswith("1-0")
 
 
-def test_a_result_stays_until_somebody_plays_on(client: TestClient) -> None:
+def test_the_result_of_a_file_stays(client: TestClient) -> None:
     table = open_file(client, LEE)
     path = f"/tables/{table['id']}"
     assert post(client, f"{path}/go", node=1)["about"]["result"] == "B+3.5"
@@ -503,8 +503,8 @@ def test_a_result_stays_until_somebody_plays_on(client: TestClient) -> None:
     assert shown["about"]["result"] == "B+3.5"
     assert "RE[B+3.5]" in client.get(f"/api{path}/record").text
     post(client, f"{path}/go", node=4)
-    assert post(client, f"{path}/move", move="a1")["about"]["result"] == ""
-    assert "RE[" not in client.get(f"/api{path}/record").text
+    assert post(client, f"{path}/move", move="a1")["about"]["result"] == "B+3.5"  # what is tried at its end
+    assert "RE[B+3.5]" in client.get(f"/api{path}/record").text
 
 
 def test_a_resignation_is_kept_after_a_look_back_and_a_restart(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_go_is_drawn_and_played(open_page: Open) -> None:
     page.get_by_role("button", name="Pass", exact=True).click()
     expect(page.locator(".move[aria-current]")).to_contain_text("pass")
     cell(page, "a1").click()
-    expect(page.get_by_role("status")).to_contain_text("a1 is not legal: the rules forbid it here.")
+    expect(page.get_by_role("status")).to_contain_text("a1 is not legal: it would have no liberty: suicide.")
     assert sorted(stones(page)) == ["a2, O", "b1, O", "c3, X", "e5, X"]
 
 
@@ -238,6 +238,39 @@ def test_variations_are_kept_and_deleted(open_page: Open) -> None:
     page.get_by_role("button", name="Delete from here on").click()
     expect(page.locator(".variation")).to_have_count(0)
     wait_for_stones(page, 2)
+
+
+def test_a_variation_becomes_the_main_line_and_what_is_taken_back_becomes_one(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=4.0")
+    promote, cells = (
+        page.get_by_role("button", name="Make this the main line"),
+        page.locator("[role=gridcell]"),
+    )
+    wait_for_stones(page, 2)
+    page.locator(".move", has_text="4").click()
+    wait_for_stones(page, 1)
+    cells.nth(8).click()
+    expect(promote).to_be_visible()
+    assert moves_shown(page) == ["4", "0"]
+    promote.click()
+    expect(promote).to_be_hidden()
+    assert moves_shown(page) == ["4", "8"]
+    page.get_by_role("button", name="Take back").click()
+    wait_for_stones(page, 1)
+    cells.nth(2).click()
+    wait_for_stones(page, 2)
+    expect(page.locator(".variation .move")).to_have_count(2)
+    assert moves_shown(page) == ["4", "2"] and promote.is_hidden()
+
+
+def test_go_says_what_a_pass_does_and_its_button_stays(open_page: Open) -> None:
+    page = open_page("#/play?game=go&options=size:5&moves=c3")
+    box, note = page.locator(".others"), page.locator(".note")
+    box.get_by_role("button", name="pass").click()
+    expect(note).to_contain_text("Black can end the game by a pass, too. All stones on the board count")
+    box.get_by_role("button", name="pass").click()
+    expect(note).to_contain_text("Area: Black 25, White 0 and 7.5 komi.")
+    expect(box.get_by_role("button", name="pass")).to_be_disabled()
 
 
 def test_machines_are_watched_step_by_step(open_page: Open) -> None:

@@ -61,6 +61,10 @@ class Board:
         score_text: returns for a state its count in words that can follow "Black wins", such as "34 : 30" or
             "by 3.5 points"; "" if there is none yet.
         territory: returns for a final state whose each empty cell is, [H, W] of EMPTY, FIRST and SECOND.
+        note: returns for a state what a page says beside the board, such as that the next pass ends the game;
+            "" for nothing.
+        why_not: returns why an action is not legal in a state, in words that can follow "a1 is not legal:";
+            "" if there is no special reason.
         captures: whether pages count the stones that each player has taken.
         words: what buttons say of moves beside the board, by the name of the move.
     """
@@ -80,6 +84,8 @@ class Board:
     winning_cells: Callable[[np.ndarray], Sequence[int]] | None = None
     score_text: Callable[[np.ndarray], str] | None = None
     territory: Callable[[np.ndarray], np.ndarray] | None = None
+    note: Callable[[np.ndarray], str] | None = None
+    why_not: Callable[[np.ndarray, int], str] | None = None
     captures: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
 

@@ -106,8 +106,13 @@ class Area:
 
     def lead(self, state: np.ndarray) -> float:
         """Return the first player's area without the second's, and without komi."""
+        first, second = self.areas(state)
+        return float(first - second) - self.number
+
+    def areas(self, state: np.ndarray) -> tuple[int, int]:
+        """Return how many cells each player holds: stones, and empty cells that only theirs surround."""
         owners = self.territory(state) + self.marks(state)
-        return float((owners == FIRST).sum() - (owners == SECOND).sum()) - self.number
+        return int((owners == FIRST).sum()), int((owners == SECOND).sum())
 
     def territory(self, state: np.ndarray) -> np.ndarray:
         """Return whose each empty cell is, [H, W] of EMPTY (nobody's, or a stone's), FIRST and SECOND."""

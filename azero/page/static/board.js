@@ -73,7 +73,9 @@ function face(board, { place, centre, corner, outline, size }) {
       ...rows.map((_, row) => [place(row, 0), place(row, columns.length - 1)]),
       ...columns.map((_, column) => [place(0, column), place(rows.length - 1, column)]),
     ].map(([[x1, y1], [x2, y2]]) => svg("line", { class: "line", x1, y1, x2, y2 }));
-    const stars = starLines(rows.length).flatMap((row) => starLines(columns.length).map((column) => {
+    const onMiddle = (at, count) => 2 * at === count - 1; // small boards have no star in the middle of a side
+    const stars = starLines(rows.length).flatMap((row) => starLines(columns.length).filter((column) =>
+      rows.length > 15 || onMiddle(row, rows.length) === onMiddle(column, columns.length)).map((column) => {
       const [cx, cy] = place(row, column);
       return svg("circle", { class: "star", cx, cy, r: 9 });
     }));

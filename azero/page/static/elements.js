@@ -31,7 +31,7 @@ const ICONS = {
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13", edit: "M4 20l1-5L16 4l4 4L9 19z",
   half: "M12 3a9 9 0 000 18zM12 3a9 9 0 010 18", share: "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7",
   turn: "M8 4v15M4 15l4 4 4-4M16 20V5M12 9l4-4 4 4",
-  again: "M5 12a7 7 0 107-7H6M9 2L6 5l3 3",
+  up: "M12 20V5M6 11l6-6 6 6", again: "M5 12a7 7 0 107-7H6M9 2L6 5l3 3",
 };
 
 /** Return an icon of 24 units as SVG. */

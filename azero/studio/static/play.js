@@ -12,7 +12,7 @@ import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToa
 import { sayRefusal } from "./fields.js";
 import { askNewGame } from "./newgame.js";
 import { makeMoveQueue } from "./queue.js";
-import { dotsOf, makeReview } from "./review.js";
+import { betterOf, dotsOf, makeReview } from "./review.js";
 import { makePatience } from "./seats.js";
 import { ask, chooserOf, playersOf, shortTitle, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
@@ -85,7 +85,7 @@ export function mount(page, parameters) {
     return { name, goal, strip };
   });
   const heading = el("h1", { class: "game-title" }), score = el("p", { class: "score" });
-  const message = el("p", { class: "message" });
+  const message = el("p", { class: "message" }), note = el("p", { class: "quiet note" });
   const textButton = (title, iconName, onclick, text = title, attributes = {}) =>
     button(title, iconName, onclick, { text, ...attributes });
   const advice = el("p", { class: "quiet", hidden: true }, "No champion yet: ",
@@ -111,6 +111,7 @@ export function mount(page, parameters) {
     }, { "data-do": "turn" }),
     drop: button("Delete from here on", "trash", deleteMoves, { "data-do": "delete" }),
     restore: button("Bring back what was deleted", "undo", restoreMoves),
+    promote: button("Make this the main line", "up", () => act("promote", { node: desk.table.node })),
   };
   const typed = el("input", { class: "typed", "data-do": "type", placeholder: "type a move", "aria-label": "Type a move",
     autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
@@ -136,14 +137,14 @@ export function mount(page, parameters) {
   page.replaceChildren(el("div", { class: "play loading" },
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("section", { class: "card match" }, heading, seats.map(({ strip }) => strip), message, score, advice,
+      el("section", { class: "card match" }, heading, seats.map(({ strip }) => strip), message, score, note, advice,
         el("div", { class: "controls" }, controls.fresh, controls.swap), machines, others,
         el("div", { class: "controls" }, controls.undo, controls.hint, controls.resign),
         el("div", { class: "controls" }, el("span", { class: "nav" },
           controls.first, controls.back, controls.next, controls.last), controls.turn, typing)),
       analysis.element,
       el("section", { class: "card moves" },
-        el("header", {}, el("h2", {}, "Moves"), review.start, controls.restore, controls.drop),
+        el("header", {}, el("h2", {}, "Moves"), review.start, controls.promote, controls.restore, controls.drop),
         graphBox, review.element, treeBox, comment.element),
       about.element,
       el("details", { class: "card share" },
@@ -285,6 +286,7 @@ export function mount(page, parameters) {
       if (desk.table) showMatch();
     }
     if (closed) return; // the person has left while the board was set up
+    window.scrollTo(0, 0);
     remember("game", { game, options, sides });
     const delay = remembered("delay", desk.table.delay);
     if (delay !== desk.table.delay) act("play", { delay });
@@ -394,10 +396,12 @@ export function mount(page, parameters) {
     heading.textContent = game.heading;
     document.title = `${game.heading} – azero studio`;
     score.textContent = position.over ? "" : position.score;
+    note.textContent = position.note;
     const at = line.indexOf(node), yours = state === "your move";
     showSteps();
     controls.drop.disabled = at <= 0;
     controls.restore.hidden = !desk.table.deleted;
+    controls.promote.hidden = pathTo(desk.table).every(({ main }) => main);
     controls.undo.hidden = controls.resign.hidden = !people;
     controls.undo.disabled = at <= 0 && !position.over; // a resignation before the first move
     controls.resign.disabled = !yours;
@@ -409,10 +413,12 @@ export function mount(page, parameters) {
     typed.dataset.begins = [...new Set(position.moves.map(({ move }) => move.slice(0, 2)))].join(" ");
     const rest = movesBeside(game.board, position.moves);
     const forced = rest.length === 1 && position.moves.length === 1;
-    others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
+    const stay = position.over && others.children.length; // the row keeps its place when the game has ended
+    for (const each of stay ? others.children : []) each.disabled = true;
+    if (!stay) others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
       class: forced || move in game.board.words ? "primary" : "", onclick: () => queue.play({ action }) },
     forced ? `${label}: there is no other move` : label)));
-    others.hidden = !rest.length;
+    others.hidden = !rest.length && !stay;
   }
 
   function showSteps() {
@@ -436,8 +442,8 @@ export function mount(page, parameters) {
 
   /** Dots on stones that gave much away, and exact values on empty cells. */
   function showBadges() {
-    const losses = dotsOf(pathTo(desk.table), desk.table.position.marks);
-    desk.board.marks(new Map([...losses, ...analysis.badges()]));
+    const path = pathTo(desk.table), { marks } = desk.table.position;
+    desk.board.marks(new Map([...dotsOf(path, marks), ...betterOf(path.at(-1), marks), ...analysis.badges()]));
   }
 
   function showLinks() {

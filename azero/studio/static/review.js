@@ -20,6 +20,10 @@ export function dotsOf(path, marks) {
     ownerOf(marks[node.cell]) === node.mover).map(({ cell, size }) => [cell, size]);
 }
 
+/** Return where a better move than a bad one was, with a mark, while its cell is empty. */
+export const betterOf = ({ size, from, better_cell: cell }, marks) =>
+  isMistake({ size }) && from == null && cell != null && !marks[cell] ? [[cell, { class: "better", text: "★" }]] : [];
+
 /** Make the review. desk: {table, act(verb, body)}; go(node) puts a node on the board. */
 export function makeReview(desk, go) {
   let byId = new Map(), tried = null; // the node of the move that someone wants to better

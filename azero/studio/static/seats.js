@@ -66,6 +66,8 @@ export function makeSeats({ legend, fit, wait, machines = false }) {
     [known, seats] = [found, []];
     element.replaceChildren();
     fitting.forEach(add);
+    if (!found.champions.length && found.others?.length) element.append(el("p", { class: "quiet across" },
+      `No champion plays this. Those of other sizes or rules: ${found.others.join(", ")}.`));
     element.classList.remove("waits");
     element.inert = false;
   }

@@ -28,8 +28,10 @@ export function moveTree(element, { onGo }) {
     update({ game, nodes, node: current, line, start }) {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.node;
       const children = new Map();
-      for (const { id, parent } of nodes) if (parent !== null)
-        children.set(parent, [...(children.get(parent) ?? []), id]);
+      for (const { id, parent, main } of nodes) if (parent !== null) {
+        const others = children.get(parent) ?? [];
+        children.set(parent, main ? [id, ...others] : [...others, id]);
+      }
       const byId = new Map(nodes.map((each) => [each.id, each]));
       const onLine = new Set(line);
       const paired = Boolean(game.board && hasFigures(game.board)); // chess numbers moves of both players
