@@ -454,6 +454,7 @@ def test_mistakes_are_found_and_tried_again(browser: Any, address: str) -> None:
         page.locator("[data-do=next-mistake]").click()
         expect(page.locator(".move[aria-current]")).to_contain_text("8")
         expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %; 2 was best.")
+        expect(page.locator(".badge.better")).to_have_count(1)  # on cell 2
         graph = page.locator(".value-graph").bounding_box()
         assert graph is not None
         for share, said in ((0.0, "move 0 · 50 %"), (1.0, "move 5 · 100 %")):  # along its width

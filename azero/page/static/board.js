@@ -519,12 +519,13 @@ export function makeBoard(element, board, options = {}) {
         return [node];
       }));
     },
-    /** Put a badge on cells: Map cell -> {class, text}. */
+    /** Put a badge on cells: Map cell -> {class, text, middle}. */
     marks(map) {
       const off = board.kind === "squares" && !board.by_column ? 33 : 26;
       layers.badges.replaceChildren(...[...map].map(([cell, mark]) => {
         const [x, y] = layout.centre(cell);
-        const place = mark.text ? `translate(${x} ${y - 28})` : `translate(${x + off} ${y - off})`;
+        const [right, up] = mark.middle ? [0, 0] : mark.text ? [0, 28] : [off, off];
+        const place = `translate(${x + right} ${y - up})`;
         return svg("g", { class: `badge ${mark.class ?? mark}`, transform: place }, svg("circle", { r: 15 }),
           mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
       }));

@@ -443,7 +443,8 @@ export function mount(page, parameters) {
   /** Dots on stones that gave much away, and exact values on empty cells. */
   function showBadges() {
     const path = pathTo(desk.table), { marks } = desk.table.position;
-    desk.board.marks(new Map([...dotsOf(path, marks), ...betterOf(path.at(-1), marks), ...analysis.badges()]));
+    desk.board.marks(new Map([...dotsOf(path, marks), ...betterOf(path.at(-1), marks, !analysis.shows()),
+      ...analysis.badges()]));
   }
 
   function showLinks() {

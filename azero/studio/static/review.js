@@ -21,8 +21,9 @@ export function dotsOf(path, marks) {
 }
 
 /** Return where a better move than a bad one was, with a mark, while its cell is empty. */
-export const betterOf = ({ size, from, better_cell: cell }, marks) =>
-  isMistake({ size }) && from == null && cell != null && !marks[cell] ? [[cell, { class: "better", text: "★" }]] : [];
+export const betterOf = ({ size, from, better_cell: cell }, marks, middle) =>
+  isMistake({ size }) && from == null && cell != null && !marks[cell]
+    ? [[cell, { class: "better", text: "★", middle }]] : [];
 
 /** Make the review. desk: {table, act(verb, body)}; go(node) puts a node on the board. */
 export function makeReview(desk, go) {
