@@ -30,21 +30,8 @@ shared = kernel_cache.shared
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function for Python and for other kernels.
-
-    For a call such as `f(tree, 0)` Numba would compile it once more, with the 0 as a type.
-    """
-    compiled = _kernel(function)
-    template = compiled.get_call_template
-
-    def template_for_numbers(arguments: Any, keywords: Any) -> Any:
-        return template(
-            tuple(map(types.unliteral, arguments)),
-            {name: types.unliteral(kind) for name, kind in keywords.items()},
-        )
-
-    compiled.get_call_template = template_for_numbers
-    return compiled
+    """Compile a function for Python and for other kernels."""
+    return kernel_cache.for_plain_numbers(_kernel(function))
 
 
 def _borrowed(_typing_context: Any, argument: Any) -> Any:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]
@@ -207,10 +207,34 @@ def prune(parent: Path, keep: Path) -> None:
 caching.IndexDataCacheFile = files_of  # type: ignore[assignment, misc]
 caching.CacheImpl._locator_classes = [Locator, *caching.CacheImpl._locator_classes]
 
+
+def for_plain_numbers(compiled: Any) -> Any:
+    """Let kernels call a compiled function with int64 for any signed integer, also a literal one such as 0.
+
+    Numba would compile it once for each of these types, which takes as long every time.
+    """
+    template = compiled.get_call_template
+
+    def plain(kind: Any) -> Any:
+        kind = types.unliteral(kind)
+        return types.int64 if kind in types.signed_domain else kind
+
+    def template_for_numbers(arguments: Any, keywords: Any) -> Any:
+        return template(tuple(map(plain, arguments)), {name: plain(kind) for name, kind in keywords.items()})
+
+    compiled.get_call_template = template_for_numbers
+    return compiled
+
+
 # Called from kernels only: compiled once for all, kept on disk, and inlined there by LLVM. For what is
 # long and stands in several kernels, because it takes Numba less time than a `part` in each (measured: the
 # kernels of a first run 63 to 52 s of an EPYC); a call in its place would cost a search a third, and chess
 # plays 1.6 times as many plies as with calls.
-shared: Any = njit(  # type: ignore[call-overload]
+_shared: Any = njit(  # type: ignore[call-overload]
     cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=True
 )
+
+
+def shared(function: Any) -> Any:
+    """Compile a function for kernels."""
+    return for_plain_numbers(_shared(function))

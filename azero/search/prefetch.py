@@ -20,7 +20,7 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.games.legal import copy_legal
-from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.compiled import borrowed, kernel, part, shared
 from azero.kernels.words import copy_words, same_words
 from azero.network.inference import gathers
 from azero.search.cache import EvaluationCache, find, remember
@@ -87,7 +87,7 @@ def legal_rows(prefetched: Prefetched, rows: int) -> np.ndarray:
     return prefetched.moves[:, : max(1, int(prefetched.num_moves[:rows].max(initial=0)))]
 
 
-@part
+@shared
 def note_path(tree, b, leaf, journal, length):
     """Write the path from a leaf up to the root into the journal, before a guess is backed up.
 
@@ -110,7 +110,7 @@ def note_path(tree, b, leaf, journal, length):
     return length
 
 
-@part
+@shared
 def take_back(tree, b, journal, length, num_nodes, num_edges):
     """Restore what the journal holds, latest first, and forget what is beyond these nodes and edges."""
     while length > 0:
@@ -146,7 +146,7 @@ def is_prefetched(prefetched, rows, leaf, key):
     return False
 
 
-@part
+@shared
 def write_row(rules, tree, b, leaf, scratch, planes, prefetched, row):
     """Write a leaf, whose key is in the scratch, into a row of the wave."""
     state = tree.states[b, leaf]

@@ -7,12 +7,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba import types
 
 from azero import arena, correctness, play, strength
 from azero.cli.programs import refuse
 from azero.config.schema import Config, UserError
 from azero.kernels import compiling
+from azero.kernels.compiled import kernel, shared
 from azero.kernels.compiling import CompileNotice
 
 SOURCE = """
@@ -106,3 +109,18 @@ def test_a_mistake_is_wrapped_at_spaces_on_a_terminal(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     refuse("game=a-long-name-with-more-than-20 is not there.")
     assert capsys.readouterr().err == "azero:\ngame=a-long-name-with-more-than-20\nis not there.\n"
+
+
+def test_kernels_share_one_compilation_for_all_integers() -> None:
+    @shared
+    def doubled(number, part):  # type: ignore[no-untyped-def]
+        return 2 * number + part
+
+    @kernel
+    def asks(places):  # type: ignore[no-untyped-def]
+        return (
+            doubled(places[0], 0.5) + doubled(7, 0.5) + doubled(np.int8(3), 0.5) + doubled(np.int64(1), 0.5)
+        )
+
+    assert asks(np.array([5], np.int32)) == 31.5
+    assert [signature[0] for signature in doubled.signatures] == [types.int64]
