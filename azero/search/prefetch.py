@@ -133,7 +133,7 @@ def guess(tree, b, leaf):
     if tree.nodes[b, leaf].proven or tree.nodes[b, leaf].expanded:
         return tree.nodes[b, leaf].raw_value
     parent = tree.nodes[b, leaf].parent
-    mean = tree.nodes[b, parent].value_sum / tree.nodes[b, parent].node_visits
+    mean = np.float32(tree.nodes[b, parent].value_sum / tree.nodes[b, parent].node_visits)
     return mean if tree.nodes[b, parent].to_play == tree.nodes[b, leaf].to_play else -mean
 
 
