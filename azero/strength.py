@@ -34,6 +34,7 @@ from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
 from azero.report.console import Console, table_text
+from azero.run.disk import write_for_user
 from azero.run.folder import newest_run
 from azero.truth import judging, perfect_play
 from azero.truth.endgames import endings_of, solve_ending
@@ -74,7 +75,9 @@ class StrengthSettings:
     collection: str = setting(
         DEVELOPMENT, "The shipped positions; final ones are for the last table.", choices=(DEVELOPMENT, FINAL)
     )
-    positions: int = setting(1000, "Positions of each set, at most.", between=(1, math.inf))
+    positions: int = setting(
+        1000, "Positions of each set, at most, or of each later ply of replies.", between=(1, math.inf)
+    )
     perfect: int = setting(
         0,
         "Games against perfect play instead: Connect Four, the champion moves first.",
@@ -82,10 +85,14 @@ class StrengthSettings:
     )
     replies: int = setting(
         0,
-        "Try every reply instead, up to this ply: Connect Four, the champion moves first.",
-        between=(0, 11),  # above, the solver's book ends, and a position takes it up to 250 ms
+        "Try every reply instead, up to this ply: Connect Four, the champion moves first. After ply 11 "
+        "replies to a sample of positions.",
+        between=(0, 41),
     )
-    seed: int = setting(1, "Seed of the perfect opponent's replies.", between=(0, math.inf))
+    book: str = setting(
+        "", "With replies: a file for the moves up to each mistake of the last search, for selfplay.book."
+    )
+    seed: int = setting(1, "Seed of the perfect opponent's replies and of samples.", between=(0, math.inf))
     inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
@@ -196,10 +203,16 @@ def answer_replies(
             before = sum(each.positions for each in found)
             return answers_of(trained, num_simulations, states, at, watch).moves
 
-        for each in perfect_play.try_replies(trained.game, answer, oracle, asked.replies):
+        rng = np.random.default_rng(asked.seed)
+        for each in perfect_play.try_replies(
+            trained.game, answer, oracle, asked.replies, asked.positions, rng
+        ):
             found.append(each)
         progress.update(len(found), positions=sum(each.positions for each in found))
     console.message(perfect_play.replies_text(trained.game, found))
+    if asked.book:
+        lines = [" ".join(trained.game.move_names(moves[:-1])) for each in found for moves in each.mistakes]
+        write_for_user(Path(asked.book), "".join(f"{line}\n" for line in lines if line).encode())
     return {f"{tag_of(num_simulations)}_replies_mistakes": sum(len(each.mistakes) for each in found)}
 
 

@@ -76,13 +76,18 @@ def training_conflicts(train: TrainConfig) -> Iterator[str]:
 
 
 def selfplay_conflicts(selfplay: SelfplayConfig) -> Iterator[str]:
-    """Yield what is wrong with random openings."""
+    """Yield what is wrong with openings."""
     plies = "selfplay.opening_plies"
     share, final = selfplay.opening_plies_share, selfplay.opening_plies_final
     if (share > 0) != (final > 0):
         yield f"{plies}_share={share:g} does not go with {plies}_final={final}; set both or neither."
     if selfplay.opening_fraction and not selfplay.opening_plies:
         yield f"selfplay.opening_fraction is above 0 but {plies}=0; set {plies} above 0."
+    if bool(selfplay.book) != (selfplay.book_fraction > 0):
+        yield (
+            f"selfplay.book={selfplay.book} does not go with selfplay.book_fraction="
+            f"{selfplay.book_fraction:g}; set both or neither."
+        )
 
 
 def match_conflicts(evaluate: EvaluateConfig) -> Iterator[str]:

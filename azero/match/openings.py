@@ -55,8 +55,8 @@ def varied_openings(game: Game, count: int, source: np.random.SeedSequence) -> l
     return openings
 
 
-def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
-    """Return the openings in a file, one a line, with moves as the game writes them.
+def read_book(game: Game, path: Path, key: str = "book") -> tuple[list[int], ...]:
+    """Return the openings in a file, one a line, with moves as the game writes them. `key`: its setting.
 
     Raises:
         UserError: the file is missing or empty, a move is not legal, or an opening ends the game.
@@ -64,10 +64,10 @@ def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
     try:
         lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     except OSError as mistake:
-        raise UserError(f"book={path} cannot be read: {mistake.strerror}.") from mistake
+        raise UserError(f"{key}={path} cannot be read: {mistake.strerror}.") from mistake
     if not lines:
-        raise UserError(f"book={path} holds no opening.")
-    return tuple(read_opening(game, line, f"book={path}").actions for line in lines)
+        raise UserError(f"{key}={path} holds no opening.")
+    return tuple(read_opening(game, line, f"{key}={path}").actions for line in lines)
 
 
 def read_opening(game: Game, moves: list[str], where: str, start: np.ndarray | None = None) -> GameInProgress:

@@ -23,8 +23,8 @@ def check_run(config: Config, name: str) -> list[str]:
     Raises:
         UserError: the rules cannot be made, or a person's own rules break a law or did not play the run's
             games; the network does not fit the game; the device, the backend or enough memory is missing; the
-            cluster, `oracle.file` or a file of one's own cannot be used; the champion of `init_from` does
-            not fit.
+            cluster, `oracle.file`, the book or a file of one's own cannot be used; the champion of
+            `init_from` does not fit.
     """
     # These import Numba. A game that is not there is refused before the imports below load torch.
     from azero.games import make_game, rules_digest
@@ -48,6 +48,7 @@ def check_run(config: Config, name: str) -> list[str]:
     from azero.training.trainer import make_optimizer
     from azero.truth.known import positions_of
     from azero.workers.matches import check_match_memory
+    from azero.workers.threads import lines_of
 
     check_algorithm(config.search)
     if config.metrics:
@@ -57,6 +58,7 @@ def check_run(config: Config, name: str) -> list[str]:
         candidates(inference.backend, inference.precision, device)  # raises if there are none
     if config.oracle.file:
         positions_of(config)  # reads and checks it
+    lines_of(game, config.selfplay.book)
     likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)
     executor_of(config).check(game, likely)
     check_match_memory(config, game)

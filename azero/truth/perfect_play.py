@@ -104,6 +104,7 @@ def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
     raise AssertionError("a game that is not won has a mistake")
 
 
+BOOK_PLIES = 11  # of the solver; without its book a position takes up to 250 ms
 Lines = dict[bytes, tuple[np.ndarray, tuple[int, ...]]]  # states and the moves that led there, by bytes
 
 
@@ -122,18 +123,26 @@ class Replies(NamedTuple):
 
 
 def try_replies(
-    game: Game, answer: Callable[[np.ndarray, np.ndarray], np.ndarray], oracle: Oracle, plies: int
+    game: Game,
+    answer: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    oracle: Oracle,
+    plies: int,
+    most: int,
+    rng: np.random.Generator,
 ) -> Iterator[Replies]:
     """Yield a champion's answers at its first, third, ... ply up to `plies`.
 
     The first player, who is the champion, wins the game, and players alternate. No line goes on after a
-    mistake. Mirror images count apart, because a network may judge them differently.
+    mistake. Mirror images count apart, because a network may judge them differently. After BOOK_PLIES the
+    positions of a ply are a sample.
 
     Args:
         game: the rules.
         answer: the champion. It takes states [P, S] and plies [P] and returns its moves [P].
         oracle: judges the moves.
         plies: where to stop.
+        most: how many positions of a later ply are drawn.
+        rng: draws them.
     """
     lines: Lines = {b"": (game.initial_state(), ())}
     for ply in range(0, plies, 2):
@@ -146,9 +155,17 @@ def try_replies(
             else:
                 later |= successors(game, game.step(state, action), (*moves, action))
         yield Replies(ply + 1, len(states), mistakes)
-        lines = later
+        lines = later if ply + 2 < BOOK_PLIES else draw(later, most, rng)
         if not lines:
             return
+
+
+def draw(lines: Lines, most: int, rng: np.random.Generator) -> Lines:
+    """Return at most that many of the lines, in their order."""
+    if len(lines) <= most:
+        return lines
+    keys = list(lines)
+    return {keys[i]: lines[keys[i]] for i in sorted(rng.choice(len(keys), most, replace=False))}
 
 
 def successors(game: Game, state: np.ndarray, moves: tuple[int, ...]) -> Lines:

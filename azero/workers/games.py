@@ -62,6 +62,8 @@ class PlaySettings(NamedTuple):
     temperature: Temperature
     opening_fraction: float
     opening_plies: int
+    book: np.ndarray  # [L, P] int32: lines of actions that games begin with, each filled up with -1
+    book_fraction: float
 
 
 def target_room(game: Game) -> int:
@@ -119,7 +121,7 @@ def start_games(addresses, tree, worker, places, seeds, settings, scratch):
 
 @part
 def start_game(rules, tree, worker, b, seed, settings, scratch):
-    """Begin a game in place b from a seed, perhaps with a random opening."""
+    """Begin a game in place b from a seed, perhaps with a line of the book or a random opening."""
     worker.status[b] = PLAYING
     worker.ply[b] = 0
     worker.searches[b] = 0
@@ -129,7 +131,10 @@ def start_game(rules, tree, worker, b, seed, settings, scratch):
     worker.stream[b, 1] = 0
     rules.initial(scratch.successor)
     reset(rules, tree, b, scratch.successor)
-    if next_float(worker.stream[b]) < settings.opening_fraction:
+    if settings.book.shape[0] > 0 and next_float(worker.stream[b]) < settings.book_fraction:
+        line = next_below(worker.stream[b], settings.book.shape[0])
+        play_line(rules, tree, worker, b, settings.book[line], scratch)
+    elif next_float(worker.stream[b]) < settings.opening_fraction:
         play_opening(
             rules, tree, worker, b, 1 + next_below(worker.stream[b], settings.opening_plies), scratch
         )
@@ -170,6 +175,16 @@ def play_opening(rules, tree, worker, b, plies, scratch):
         rules.step(state, action, scratch.successor)
         if rules.is_terminal(scratch.successor):
             return
+        play_unsearched(rules, tree, worker, b, action, scratch)
+
+
+@inner
+def play_line(rules, tree, worker, b, line, scratch):
+    """Play the actions of a line of the book, [P] int32, which are legal and do not end the game."""
+    for action in line:
+        if action < 0:
+            return
+        rules.step(tree.states[b, ROOT], action, scratch.successor)
         play_unsearched(rules, tree, worker, b, action, scratch)
 
 

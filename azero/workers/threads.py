@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from azero.games.game import Game
 from azero.games.repetition import dead_end
 from azero.kernels.compiling import compiled_before
 from azero.match.lockstep import MatchGame
+from azero.match.openings import read_book
 from azero.network.inference import Inference, gathers
 from azero.process.machine import cores
 from azero.process.signals import StopSignal
@@ -132,8 +134,12 @@ class GameWorker(Protocol):
         ...
 
 
-def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySettings:
-    """Return how self-play games are played. Kernels need floats where YAML may give integers."""
+def play_settings(game: Game, search: SearchConfig, selfplay: SelfplayConfig) -> PlaySettings:
+    """Return how self-play games are played. Kernels need floats where YAML may give integers.
+
+    Raises:
+        UserError: the book cannot be used.
+    """
     start, end = float(selfplay.temperature), float(selfplay.temperature_final)
     plies, decay_plies = selfplay.temperature_plies, selfplay.temperature_decay_plies
     return PlaySettings(
@@ -142,7 +148,22 @@ def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySetting
         temperature=Temperature(start, plies, decay_plies, end),
         opening_fraction=float(selfplay.opening_fraction),
         opening_plies=max(1, selfplay.opening_plies),
+        book=lines_of(game, selfplay.book),
+        book_fraction=float(selfplay.book_fraction),
     )
+
+
+def lines_of(game: Game, book: str) -> np.ndarray:
+    """Return the openings of a file, see `PlaySettings.book`; none without a file.
+
+    Raises:
+        UserError: see `read_book`.
+    """
+    lines = read_book(game, Path(book), "selfplay.book") if book else ()
+    rows = np.full((len(lines), max(map(len, lines), default=0)), -1, np.int32)
+    for row, line in zip(rows, lines, strict=True):
+        row[: len(line)] = line
+    return rows
 
 
 class SelfplayWorker:
@@ -309,7 +330,7 @@ def make_workers(game: Game, inferences: Sequence[Inference], config: Config) ->
         UserError: they do not fit into memory.
     """
     check_worker_memory(game, [inference.batch_size for inference in inferences], config)
-    settings = play_settings(config.search, config.selfplay)
+    settings = play_settings(game, config.search, config.selfplay)
     entries = config.inference.cache
     caches = [cache_of(game, entries) for _ in inferences]
     return [

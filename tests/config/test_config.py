@@ -103,6 +103,8 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
         ({"train.schedule": "step", "train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.schedule": "step", "train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
+        ({"selfplay.book_fraction": 0.1}, ["selfplay.book=", "selfplay.book_fraction=0.1"]),
+        ({"selfplay.book": "lines.txt"}, ["selfplay.book=lines.txt", "selfplay.book_fraction=0"]),
         (
             {"selfplay.opening_plies": 3, "selfplay.opening_plies_final": 2},
             ["selfplay.opening_plies_final=2", "selfplay.opening_plies_share=0"],

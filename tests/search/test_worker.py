@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hand_driven import PLAIN, HandDriven
 from places import DOUBLE_MOVE
-from searching import FakeInference
+from searching import FakeInference, after
 
 from azero.config.schema import Config, SearchConfig
 from azero.games import make_game
@@ -76,6 +76,23 @@ def test_an_opening_stops_before_the_ply_that_would_end_the_game(game: Game) -> 
 def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:
     played = HandDriven(game, 4000, PLAIN._replace(opening_fraction=0.3, opening_plies=2))
     assert (played.worker.ply > 0).mean() == pytest.approx(0.3, abs=5 * (0.3 * 0.7 / 4000) ** 0.5)
+
+
+def test_a_share_of_the_games_begins_with_lines_of_a_book_that_count_as_not_searched(game: Game) -> None:
+    """Half of 4,000 games begin with 0 4, or with 8 4 2, as often; the others at the initial state."""
+    book = np.array([[0, 4, -1], [8, 4, 2]], np.int32)
+    played = HandDriven(game, 4000, PLAIN._replace(book=book, book_fraction=0.5))
+    worker = played.worker
+    shares = np.bincount(worker.ply, minlength=4) / 4000
+    np.testing.assert_allclose(shares, [0.5, 0.0, 0.25, 0.25], atol=5 * (0.25 / 4000) ** 0.5)
+    for place in range(200):
+        plies = worker.ply[place]
+        line = book[plies - 2][:plies] if plies else []
+        assert worker.actions[place, :plies].tolist() == list(line)
+        assert not worker.searched[place, :plies].any()
+        assert (played.tree.states[place, ROOT] == after(game, *line)).all()
+    played.play_out()
+    assert (worker.status == FINISHED).all()
 
 
 def test_after_a_wave_every_game_waits_for_the_network_or_is_finished(game: Game) -> None:

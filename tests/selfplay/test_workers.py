@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,16 @@ def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
     assert 0.3 < np.mean([length > 0 for length in lengths]) < 0.7
     for record, length in zip(records, lengths, strict=True):
         assert not record.searched[:length].any() and record.searched[length:].all()
+
+
+def test_games_begin_with_the_lines_of_a_file(game: Game, tmp_path: Path) -> None:
+    lines = [(0, 4), (4, 0, 8)]
+    (tmp_path / "book").write_text("\n".join(" ".join(game.move_names(line)) for line in lines))
+    config = replace(CONFIG, selfplay=SelfplayConfig(book=str(tmp_path / "book"), book_fraction=1.0))
+    records = played(game, numbers=range(20), config=config)[0]
+    assert {tuple(record.actions[: record.opening_plies].tolist()) for record in records} == set(lines)
+    for record in records:
+        assert_valid(game, record)
 
 
 def test_proofs_are_on_record_but_not_where_history_decides_what_is_legal(game: Game) -> None:

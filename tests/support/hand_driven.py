@@ -29,6 +29,8 @@ PLAIN = PlaySettings(
     temperature=Temperature(1.0, 1000, 0, 0.0),
     opening_fraction=0.0,
     opening_plies=1,
+    book=np.zeros((0, 0), np.int32),
+    book_fraction=0.0,
 )
 
 

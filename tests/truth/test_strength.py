@@ -87,7 +87,9 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
     assert len(lines) == 2 + len({played for played in games if played.outcome < 1})
 
 
-def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> None:
+def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A plain walk of all lines, one position at a time, meets the same positions and mistakes."""
     game = make_game("connect_four", rows=3, columns=4, connect=3)  # the first player wins
     oracle = SearchOracle(game)
@@ -112,11 +114,14 @@ def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> N
                 walk([*moves, action, reply])
 
     walk([])
-    found = list(perfect_play.try_replies(game, answer, oracle, 7))
+    found = list(perfect_play.try_replies(game, answer, oracle, 7, 1000, np.random.default_rng(1)))
     assert {each.ply: each.positions for each in found} == {ply: len(seen) for ply, seen in reached.items()}
     assert wrong and wrong == {
         (each.ply, after(game, *moves[:-1]).tobytes(), moves[-1]) for each in found for moves in each.mistakes
     }
+    monkeypatch.setattr(perfect_play, "BOOK_PLIES", 3)
+    drawn = list(perfect_play.try_replies(game, answer, oracle, 7, 2, np.random.default_rng(1)))
+    assert len(drawn) == len(found) and max(each.positions for each in drawn) == 2
     lines = perfect_play.replies_text(game, found).splitlines()
     assert lines[1].split() == ["1", "1", "0"]
     assert lines[1 + len(found)].split() == ["all", str(sum(map(len, reached.values()))), str(len(wrong))]
@@ -258,14 +263,17 @@ def test_games_against_the_perfect_opponent_are_counted(
 
 @pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
 def test_mistakes_against_every_reply_are_counted(
-    checkpoints: str, capsys: pytest.CaptureFixture[str]
+    checkpoints: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"run={NAME} checkpoints={checkpoints} replies=3 simulations=0,4"
+    book = tmp_path / "book"
+    words = f"run={NAME} checkpoints={checkpoints} replies=3 simulations=0,4 book={book}"
     found = strength.measure_all(words.split(), Console())
     text = capsys.readouterr().out
     rows = [line.split() for line in text.splitlines() if line.startswith("all ")]
     assert [int(row[1]) >= 1 for row in rows] == [True, True] and "mistakes:" not in text
     assert found == {"policy_replies_mistakes": int(rows[0][2]), "search4_replies_mistakes": int(rows[1][2])}
+    shown = text.splitlines()[-int(rows[1][2]) :] if int(rows[1][2]) else []
+    assert book.read_text().splitlines() == [line.rpartition(" ")[0] for line in shown if " " in line]
 
 
 def test_perfect_play_is_refused_for_other_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
