@@ -36,7 +36,7 @@ from studio_server import Server, server
 from websockets.sync.client import connect
 
 SIMULATIONS = 20_000
-ROUNDS = 7
+ROUNDS, TURNS = 7, 15
 GAMES = 200
 PERSON = {"kind": "person"}
 CHAMPION = {"kind": "player", "name": "pv_mcts", "options": {"run": "bench", "num_simulations": 100}}
@@ -109,7 +109,8 @@ def read_on(running: Server, table: str, ended: threading.Event) -> None:
 def streaming(running: Server, page: Page) -> tuple[dict[str, float], float]:
     """Return the slowdown of a search by a reader and by a page, and simulations/s without them."""
     ratios, alone = defaultdict[str, list[float]](list), list[float]()
-    for _ in range(ROUNDS):
+    search_seconds(running, running.ask("/tables", {"game": "connect_four", "sides": [PERSON, PERSON]})["id"])
+    for _ in range(TURNS):  # after a search that is not counted
         seconds = dict[str, float]()
         for watched in ("page", "nobody", "reader"):
             table = running.ask("/tables", {"game": "connect_four", "sides": [PERSON, PERSON]})["id"]
