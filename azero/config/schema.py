@@ -275,12 +275,8 @@ class SelfplayConfig:
     opening_plies_final: int = setting(
         0, "Most plies after opening_plies_share of the run.", between=(0, 10_000)
     )
-    book: str = setting(
-        "", "A file of openings, one a line, that games begin with. azero strength can write one."
-    )
-    book_fraction: float = setting(
-        0.0, "Share of games that begin with one of book, drawn at random.", between=(0.0, 1.0)
-    )
+    book: str = setting("", "File of openings, one a line. azero strength can write one.")
+    book_fraction: float = setting(0.0, "Share of games that begin with one of book.", between=(0.0, 1.0))
     concurrent_games: int = setting(
         0, "Games in flight in a worker; 0: automatic. Also the rows of a batch.", between=(0, 65_536)
     )

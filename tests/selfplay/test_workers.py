@@ -518,7 +518,7 @@ def test_what_a_game_takes_may_be_known_before_one_has_ended(monkeypatch: pytest
     assert short.take(3).tolist() == [0] and short.take(3).tolist() == []
 
 
-def test_the_play_settings_of_a_worker_are_the_config_s() -> None:
+def test_the_play_settings_of_a_worker_are_the_config_s(game: Game) -> None:
     search = SearchConfig(
         num_simulations=7,
         tree_reuse=False,
@@ -530,9 +530,11 @@ def test_the_play_settings_of_a_worker_are_the_config_s() -> None:
         temperature_final=0.1,
         opening_fraction=0.2,
         opening_plies=6,
+        book_fraction=0.3,
     )
     move = Temperature(0.9, 5, 3, 0.1)
-    assert play_settings(search, selfplay) == (7, False, move, 0.2, 6)
+    *settings, book, book_fraction = play_settings(game, search, selfplay)
+    assert settings == [7, False, move, 0.2, 6] and book.shape == (0, 0) and book_fraction == 0.3
 
 
 def test_workers_leave_memory_when_their_games_are_over(game: Game) -> None:
