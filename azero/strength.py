@@ -122,6 +122,10 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
         if key.removeprefix("search.") not in (known := settings(SearchConfig)):
             hint = did_you_mean(key, [*settings(StrengthSettings), *known], "; --help lists them.")
             raise UserError(f"unknown setting '{key}'{hint}")
+    if asked.book and not asked.replies:
+        raise UserError(f"book={asked.book} needs replies; set replies=21.")
+    if not Path(asked.book).parent.is_dir():
+        raise UserError(f"book={asked.book} cannot be written: its folder does not exist.")
     if {"num_simulations", "search.num_simulations"} & texts.keys():
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")

@@ -324,8 +324,7 @@ class GameTree:
                 "value": node.value,
                 "loss": node.loss,
                 "size": size_of(node.loss),
-                "better": self.better_text(node),
-                "better_cell": self.better_cell(node),
+                **self.better_json(node),
                 "cell": None if node.parent is None else self.cell(node.parent, node.action),
                 "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
                 "comment": without_commands(node.comment),
@@ -334,15 +333,12 @@ class GameTree:
             if node is not None
         ]
 
-    def better_text(self, node: Node) -> str | None:
-        """Return the best move instead of a bad one that led to a node; None: it is unknown, or not bad."""
+    def better_json(self, node: Node) -> dict[str, Any]:
+        """Return the best move instead of a bad one that led to a node, and its cell; None: there is none."""
         if node.parent is None or node.better == NONE or size_of(node.loss) in (None, "good"):
-            return None
-        return self.game.move_text(node.parent.state, node.better)
-
-    def better_cell(self, node: Node) -> int | None:
-        """Return the cell of that move; None: there is none."""
-        return None if self.better_text(node) is None else self.cell(node.parent or node, node.better)
+            return {"better": None, "better_cell": None}
+        text = self.game.move_text(node.parent.state, node.better)
+        return {"better": text, "better_cell": self.cell(node.parent, node.better)}
 
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""

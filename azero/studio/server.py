@@ -82,11 +82,12 @@ async def list_players(studio: Studio, request: Request) -> Response:
 
     def read() -> dict[str, Any]:
         game = studio.make_game(name, options)
+        champions = champions_of(studio.config, game)
         return {
             "stones": board.board_json(game)["stones"],
             "players": [player_json(each) for each in MODULES],
-            "champions": champions_of(studio.config, game),
-            "others": others_of(studio.config, game),
+            "champions": champions,
+            "others": [] if champions else others_of(studio.config, game),
             "levels": {name: options_of_level(name) for name in LEVELS},
         }
 

@@ -277,6 +277,20 @@ def test_mistakes_against_every_reply_are_counted(
     assert book.read_text().splitlines() == [line.rpartition(" ")[0] for line in shown if " " in line]
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("book=lines", "book=lines needs replies; set replies=21."),
+        ("replies=3 book=nowhere/lines", "book=nowhere/lines cannot be written: its folder does not exist."),
+    ],
+)
+def test_a_book_that_cannot_be_written_is_refused_at_once(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert strength.main(words.split()) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_perfect_play_is_refused_for_other_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(tmp_path)
     advance(config, until="selfplay")
