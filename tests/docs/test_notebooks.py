@@ -33,7 +33,7 @@ def test_they_hold_no_outputs_and_can_install_azero_where_it_is_missing(name: st
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name, shown", [
     ("first_steps", ["text/html", "image/svg+xml", "text/html", "text/html", "text/html"]),
     ("compare", ["image/png"]),
@@ -47,7 +47,7 @@ def test_every_cell_runs(
 
     monkeypatch.setenv("PYTHONPATH", str(PROJECT))
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", 4)
-    nbclient.NotebookClient(notebook, timeout=900, resources={"metadata": {"path": tmp_path}}).execute()
+    nbclient.NotebookClient(notebook, timeout=800, resources={"metadata": {"path": tmp_path}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     data = [output["data"] for output in outputs if "data" in output]
     assert [next(kind for kind in [*shown, "text/plain"] if kind in each) for each in data] == shown

@@ -127,7 +127,7 @@ def run(command: str, folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", WITH_COMMANDS)
 def test_every_command_runs(page: str, checkout: Path) -> None:
     assert commands(page)

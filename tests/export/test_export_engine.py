@@ -81,7 +81,7 @@ def run_in_node(folder: Path, module: Module, **job: Any) -> list[Any]:
     (folder / "layout.json").write_text(json.dumps(module.layout))
     command = ["node", str(SUPPORT / "wasm_runner.mjs"), str(folder)]
     text = json.dumps(job | {"weights": [4.0]})
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -203,7 +203,7 @@ def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
 
 @needs_node
 @pytest.mark.long
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("size", ["default", "small"])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_many_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
@@ -215,7 +215,7 @@ def test_many_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, siz
 
 @needs_node
 @pytest.mark.long
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(900)
 def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
     squava = tmp_path / "squava.py"
     squava.write_text(
@@ -233,7 +233,7 @@ def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(900)
 def test_two_builds_give_the_same_bytes() -> None:
     code = hashed_code(make_game("tictactoe"))
     one, other = (make_module("tictactoe", {}, PUCT, code) for _ in range(2))
