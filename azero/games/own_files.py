@@ -22,6 +22,8 @@ from azero.config.schema import UserError
 from azero.games.sources import import_file, prepare_rules
 
 GAME = "game"
+REJECTED = "Rejected as the implementation raised a specific error:"
+NOTHING_SAID = ("Failed in", "TypingError: Failed in", "- Resolution")  # what lines of Numba's begin with
 UNFIT, FAILS = "cannot be loaded; fix this first", "fails"
 
 
@@ -135,6 +137,8 @@ def explained(error: Exception, path: str) -> tuple[str, int | None]:
     elif asked and callable(getattr(np, asked[1], None)) and not hasattr(builtins, asked[1]):
         said = f"np.{asked[1]} cannot be used so; {refusal}"
     else:
-        said = next(line for line in lines if line and not line.startswith(("Failed in", "- Resolution")))
+        if REJECTED in lines:  # of a function that azero's own code calls by another name
+            lines = lines[len(lines) - lines[::-1].index(REJECTED) :]
+        said = next(line for line in lines if line and not line.startswith(NOTHING_SAID))
         said += next((f" {line[4:]}" for line in lines if line.startswith(">>>")), "") * said.endswith(":")
     return said.rstrip("."), int(known[0]) if known else None

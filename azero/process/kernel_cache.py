@@ -30,7 +30,7 @@ DIGEST = hashlib.sha256().digest_size
 OURS = "azero"  # first part of the source stamps of functions kept here
 NumbaFiles = caching.IndexDataCacheFile
 
-OWN_SEARCH = "azero_search_"  # begins the name of the module that is a person's own search
+OWN_SEARCH = "azero_search"  # in place of a module, that of the records of a person's own search
 STAMPS: dict[str, str] = {}  # by rules file: the digest of all files of the rules
 
 
@@ -68,7 +68,7 @@ class ForgivingFiles(NumbaFiles):
         """
         kinds = getattr(key[0], "args", key[0])  # of a callback the signature, else its arguments
         records = [kind.instance_class for kind in kinds if hasattr(kind, "instance_class")]
-        if any(record.__module__.startswith(OWN_SEARCH) for record in records):
+        if any(record.__module__ == OWN_SEARCH for record in records):
             return
         with contextlib.suppress(OSError):
             try:

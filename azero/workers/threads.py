@@ -30,7 +30,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
-from azero.search.algorithm import make_algorithm, sound_for
+from azero.search.algorithm import explained, make_algorithm, sound_for
 from azero.search.cache import EvaluationCache, cache_of
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -181,7 +181,7 @@ class SelfplayWorker:
         size, search = inference.batch_size, sound_for(search, game)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
-        self.proves = search.solver
+        self.search = search
         self.algorithm = make_algorithm(search, size, game.num_actions)
         self.tree = trees_of(game, size, num_nodes)
         self.worker = make_worker(game, size)
@@ -228,7 +228,7 @@ class SelfplayWorker:
             finished = np.flatnonzero(self.worker.status == FINISHED)
             for place in finished.tolist():
                 number = int(self.numbers[place])
-                record = record_of(self.worker, place, number, self.proves)
+                record = record_of(self.worker, place, number, self.search.solver)
                 self.stats.games += 1
                 self.stats.plies += len(record.actions)
                 self.stats.simulations += int(self.worker.simulations[place])
@@ -243,7 +243,8 @@ class SelfplayWorker:
     def wave(self) -> int:
         """Advance every game until it is finished or needs the network. Return how many are finished."""
         games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
-        return int(play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact))
+        with explained(self.search):
+            return int(play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact))
 
     def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
         """Begin the next games in those places [any], as far as there are any left."""

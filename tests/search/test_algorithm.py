@@ -95,6 +95,27 @@ def test_a_player_searches_with_an_algorithm_of_one_s_own(game: Game) -> None:
     assert player.visit_counts(np.zeros(1, np.int64)).tolist() == expected[:1]
 
 
+@pytest.mark.long
+def test_two_searches_with_the_same_constants_stay_apart(game: Game, tmp_path: Path) -> None:
+    """Numba tells records apart by the types of their fields: the second file would run the first one's code.
+
+    It prefers the last of equal moves: 10 simulations visit each of nine moves once, and one of them twice.
+    """
+    for folder, better in (("first", ">"), ("last", ">=")):
+        (tmp_path / folder).mkdir()
+        text = Path(TOY).read_text().replace("score > best_score", f"score {better} best_score")
+        (tmp_path / folder / "mine.py").write_text(text)
+    even = FakeInference(game, lambda planes: (np.zeros(9, np.float32), np.float32(0)))
+    visits = {}
+    for folder in ("first", "last", "first"):
+        search = replace(UCB, kind=str(tmp_path / folder / "mine.py"), num_simulations=10)
+        player = PvMcts(game, even, search)
+        player.new_games(np.zeros(1, np.uint64))
+        player.search_states(after(game)[None], np.zeros(1, np.int64))
+        visits[folder] = player.visit_counts(np.zeros(1, np.int64))[0].tolist()
+    assert visits == {"first": [2, 1, 1, 1, 1, 1, 1, 1, 1], "last": [1, 1, 1, 1, 1, 1, 1, 1, 2]}
+
+
 @pytest.mark.parametrize(("options", "exploration"), [({}, 1.4), ({"exploration": 0.1}, 0.1)])
 def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(
     game: Game, options: dict[str, float], exploration: float
@@ -159,6 +180,35 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str | None, said: str) -> N
         file.write_text(text)
     with pytest.raises(UserError, match=said):
         compose("experiment=smoke", f"search.kind={file}")
+
+
+WRONG_CHILD = ("    return best\n", "    return best if node == 0 else -1\n")
+WRONG_MOVE = ("    return first_edge(tree, b, ROOT) + choose_place", "    return 1000 + choose_place")
+NO_FIELD = ("ucb.exploration * spread", "ucb.explores * spread")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (WRONG_CHILD, r"mine\.py fails: ValueError: next_child must return an edge of its node"),
+        (WRONG_MOVE, r"mine\.py fails: ValueError: choose_move must return an edge of the root"),
+        (NO_FIELD, r"mine\.py fails: TypingError: Unknown attribute 'explores' of type Ucb.* \(line 37\)\.$"),
+    ],
+)
+def test_a_search_that_goes_wrong_is_named(
+    game: Game, tmp_path: Path, change: tuple[str, str], said: str
+) -> None:
+    """In self-play and in a player: no endless loop, nothing read beside the tree, no traceback."""
+    text, file = Path(TOY).read_text(), tmp_path / "mine.py"
+    assert change[0] in text
+    file.write_text(text.replace(*change))
+    search = replace(UCB, kind=str(file))
+    with pytest.raises(UserError, match=said):
+        self_play(game, search)
+    player = PvMcts(game, FakeInference(game), search)
+    with pytest.raises(UserError, match=said):
+        player.choose(after(game)[None], np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 def test_a_change_of_algorithm_drops_how_puct_explores() -> None:
