@@ -24,6 +24,7 @@ from azero.config.reading import check_value
 from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, Setting, UserError, settings
 from azero.games.game import Game
 from azero.games.own_files import FAILS, explaining, own_part
+from azero.kernels.compiled import inner
 from azero.process.kernel_cache import OWN_SEARCH
 from azero.search.tree import ROOT, first_edge
 
@@ -163,6 +164,7 @@ def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:
 def checked_child(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a person's `next_child` that refuses what is no edge, which would be read beside the tree."""
 
+    @inner
     def checked(tree, b, node, algorithm):
         edge, first = function(tree, b, node, algorithm), first_edge(tree, b, node)
         if not first <= edge < first + tree.nodes[b, node].num_edges:
@@ -175,6 +177,7 @@ def checked_child(function: Callable[..., Any]) -> Callable[..., Any]:
 def checked_move(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a person's `choose_move` that refuses what is no edge of the root."""
 
+    @inner
     def checked(tree, b, algorithm, temperature, stream):
         edge, first = function(tree, b, algorithm, temperature, stream), first_edge(tree, b, ROOT)
         if not first <= edge < first + tree.nodes[b, ROOT].num_edges:
