@@ -6,6 +6,7 @@ import atexit
 import codecs
 import contextlib
 import errno
+import gc
 import io
 import os
 import signal
@@ -38,7 +39,7 @@ def is_program() -> bool:
 
 
 def prepare() -> None:
-    """Prepare a program for its end. `azero` calls it before any other import.
+    """Prepare a program for its end, and for imports and compiling. `azero` calls it before any other import.
 
     Ctrl-C ends the process at once, also inside compiled code, until the program takes over the signal:
     `StopSignal` does while a run is open, and `raise_interrupts` where something must be saved.
@@ -51,6 +52,9 @@ def prepare() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
     atexit.register(flush_output)
+    # Nearly all that is made while importing and compiling stays; to look for garbage as often as Python does
+    # takes an eighth of the time (measured: a first move 30 to 26 s of an EPYC).
+    gc.set_threshold(100_000, 50, 50)
 
 
 def raise_interrupts() -> None:
