@@ -14,6 +14,7 @@ const LOOK = 400; // milliseconds that a finger rests on a cell to look at it, w
 const LAYERS = "under spots heat stones over names numbers legal arrows ends ghosts badges preview labels tip"
   .split(" ");
 const PLAYERS = ["", "first", "second"];
+const isSign = (badge) => badge?.class === "sign"; // what a file has drawn on a cell
 
 /** Return where cells lie: centres, outlines, the size of the drawing. turned: seen from the other side. */
 function geometry({ kind, columns, rows }, turned) {
@@ -398,6 +399,7 @@ export function makeBoard(element, board, options = {}) {
       if (cell === position.last) words.push("last move");
       if (cell === position.alert) words.push("in danger");
       if (position.winning.includes(cell)) words.push("winning");
+      if (isSign(badges.get(cell))) words.push(badges.get(cell).text);
       hit.setAttribute("aria-label", words.join(", "));
       hit.classList.toggle("can", active && (actions.has(target(cell)) || goals.has(cell)));
       hit.classList.toggle("movable", active && movable.has(cell));
@@ -524,13 +526,16 @@ export function makeBoard(element, board, options = {}) {
       const off = board.kind === "squares" && !board.by_column ? 33 : 26;
       layers.badges.replaceChildren(...[...map].map(([cell, mark]) => {
         const [x, y] = layout.centre(cell);
-        const [right, up] = mark.middle ? [0, 0] : mark.text ? [0, 28] : [off, off];
+        const [right, up] = mark.middle ? [0, 0] : mark.text && !isSign(mark) ? [0, 28] : [off, off];
         const place = `translate(${x + right} ${y - up})`;
-        return svg("g", { class: `badge ${mark.class ?? mark}`, transform: place }, svg("circle", { r: 15 }),
-          mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
+        const [r, size] = !isSign(mark) ? [15, 18] : mark.middle ? [31, 52 - 9 * mark.text.length] : [17, 24];
+        return svg("g", { class: `badge ${mark.class ?? mark}`, transform: place }, svg("circle", { r }),
+          mark.text && svg("text", { dy: "0.35em", "font-size": size }, mark.text));
       }));
+      const signs = [...badges.values(), ...map.values()].some(isSign);
       badges = map;
       drawNumbers();
+      if (signs) describe();
     },
     close() {
       observer.disconnect();

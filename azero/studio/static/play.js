@@ -12,7 +12,7 @@ import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToa
 import { sayRefusal } from "./fields.js";
 import { askNewGame } from "./newgame.js";
 import { makeMoveQueue } from "./queue.js";
-import { betterOf, dotsOf, makeReview } from "./review.js";
+import { betterOf, dotsOf, makeReview, signsOf } from "./review.js";
 import { makePatience } from "./seats.js";
 import { ask, chooserOf, playersOf, shortTitle, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
@@ -440,11 +440,11 @@ export function mount(page, parameters) {
     else graph = valueGraph(graphBox, picture);
   }
 
-  /** Dots on stones that gave much away, and exact values on empty cells. */
+  /** Dots on stones that gave much away, exact values on empty cells, and the signs of a file. */
   function showBadges() {
-    const path = pathTo(desk.table), { marks } = desk.table.position;
+    const path = pathTo(desk.table), { game, position: { marks } } = desk.table;
     desk.board.marks(new Map([...dotsOf(path, marks), ...betterOf(path.at(-1), marks, !analysis.shows()),
-      ...analysis.badges()]));
+      ...analysis.badges(), ...signsOf(path.at(-1), marks, game.board)]));
   }
 
   function showLinks() {

@@ -25,6 +25,10 @@ export const betterOf = ({ size, from, better_cell: cell }, marks, middle) =>
   isMistake({ size }) && from == null && cell != null && !marks[cell]
     ? [[cell, { class: "better", text: "★", middle }]] : [];
 
+/** Return the letters and shapes that a game's file draws on the board at a node; a figure stays to be seen. */
+export const signsOf = ({ signs }, marks, { moves }) =>
+  signs.map(([cell, text]) => [cell, { class: "sign", text, middle: !moves || !marks[cell] }]);
+
 /** Make the review. desk: {table, act(verb, body)}; go(node) puts a node on the board. */
 export function makeReview(desk, go) {
   let byId = new Map(), tried = null; // the node of the move that someone wants to better
