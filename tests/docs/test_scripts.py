@@ -130,11 +130,20 @@ def test_wrong_input_gets_one_sentence(
 @pytest.mark.parametrize("user", [0, 1000])
 @pytest.mark.parametrize("fails", [False, True])
 def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, user: int, fails: bool) -> None:
-    """On a machine with only node, npm, python3, sudo and an apt-get that writes down what it should do."""
+    """On a machine with only node, npm, python3, sudo and an apt-get that writes down what it should do.
+
+    In a checkout without anything built; its environment for kaggle-environments is a script that says yes.
+    """
+    shutil.copytree(SCRIPTS.parent / ".ci", tmp_path / "checkout" / ".ci")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").write_text(f"#!{shutil.which('bash')}\n")
+    (tmp_path / "bin" / "python").chmod(0o755)
+    mkdir, copy, touch = map(shutil.which, ("mkdir", "cp", "touch"))
     fakes = {
         "node": "exit 0",
         "npm": f"exit {int(fails)}",
-        "python3": f"exit {int(fails)}",
+        "python3": f'[ "$2" = venv ] && {mkdir} -p "$3" && {copy} -r bin "$3"; exit {int(fails)}',
+        "touch": f'exec {touch} "$@"',
         "id": f"echo {user}",
         "env": 'shift; "$@"',
         "sudo": 'echo "sudo $1" >> asked; shift; "$@"',
@@ -144,7 +153,7 @@ def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, use
         (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
         (tmp_path / name).chmod(0o755)
     done = subprocess.run(
-        [shutil.which("bash") or "bash", str(SCRIPTS.parent / ".ci" / "programs")],
+        [shutil.which("bash") or "bash", str(tmp_path / "checkout" / ".ci" / "programs")],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -160,9 +169,7 @@ def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, use
         f"azero: apt-get cannot install {package} here; the tests that need it are skipped"
         for package in wanted
     ]
-    if not (SCRIPTS.parent / "build" / "node" / "node_modules" / "@sabaki" / "gtp").is_dir():
-        said += ["azero: npm cannot install @sabaki/gtp here; the tests that need it are skipped"]
-    if not (SCRIPTS.parent / "build" / "kaggle" / "works").exists():
-        said += ["azero: pip cannot install kaggle-environments here; the tests that need it are skipped"]
+    said += ["azero: npm cannot install @sabaki/gtp here; the tests that need it are skipped"]
+    said += ["azero: pip cannot install kaggle-environments here; the tests that need it are skipped"]
     assert done.stderr.splitlines() == (said if fails else [])
     assert ("sudo -n" in (tmp_path / "asked").read_text()) == (user != 0)
