@@ -159,7 +159,7 @@ def note(name: str, columns: Mapping[str, float]) -> None:
 
 
 def trained_by(name: str, state: State) -> str:
-    """Return the recipe of a champion with the settings besides, its seed if not 1, and what it began with."""
+    """Return the recipe of a champion with the settings besides, the seed if not 1, what it began with."""
     training, first = RECIPES[name], state.config["init_from"]
     words = [word for word in training.words if word in (f"{key}={it}" for key, it in state.config.items())]
     text = f"`{' '.join([str(state.recipe), *words])}`" + f", seed {state.seed}" * (state.seed != 1)
