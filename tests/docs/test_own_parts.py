@@ -126,6 +126,7 @@ def test_the_optimizer_is_the_one_that_test_fit_tries(files: dict[str, str]) -> 
     assert Path(files["lion"]).read_text() == (PROJECT / "tests" / "support" / "lion.py").read_text()
 
 
+@pytest.mark.long
 def test_numbers_of_each_cycle(tmp_path: Path, files: dict[str, str], run_program: RunProgram) -> None:
     """A run in another folder reports them; a file that fails is named with its line, and the run goes on."""
     asked = ("smoke", "run=own", f"metrics={Path(files['first_move']).name}")

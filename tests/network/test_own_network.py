@@ -236,6 +236,7 @@ def test_settings_that_do_not_go_together() -> None:
     assert compose("network.file=mine.py", "network.options.width=3").network.options == {"width": 3}
 
 
+@pytest.mark.long
 def test_a_run_of_it_goes_on_plays_and_is_no_page(tmp_path: Path, run_program: RunProgram) -> None:
     (tmp_path / "transformer.py").write_text(GUIDE)
     words = ("smoke", "network.file=transformer.py", "run=own", "device=cpu", "inference.backend=torch")

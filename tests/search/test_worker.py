@@ -91,8 +91,9 @@ def test_a_share_of_the_games_begins_with_lines_of_a_book_that_count_as_not_sear
         assert worker.actions[place, :plies].tolist() == list(line)
         assert not worker.searched[place, :plies].any()
         assert (played.tree.states[place, ROOT] == after(game, *line)).all()
-    played.play_out()
-    assert (worker.status == FINISHED).all()
+    few = HandDriven(game, 40, PLAIN._replace(book=book, book_fraction=0.5))
+    few.play_out()
+    assert (few.worker.status == FINISHED).all()
 
 
 def test_after_a_wave_every_game_waits_for_the_network_or_is_finished(game: Game) -> None:
