@@ -43,6 +43,8 @@ LEARNS = ("cycles=5", "seed=1", *EXACT)  # to 11 of 11 fixed positions, as `conf
 TINY = ("experiment=smoke", "cycles=3", "selfplay.games=160", "selfplay.concurrent_games=16", *EXACT)
 GATE = EvaluateConfig(games=60, opening_plies=2, num_simulations=200)
 
+TOKEN = secrets.token_hex(32)  # one for all clusters of this process: Ray reads it once
+
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[tuple[Any, Any]]:
@@ -51,7 +53,7 @@ def machines() -> Iterator[tuple[Any, Any]]:
         for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "token")):
             patch.setenv(name, value)
         patch.setenv("RAY_worker_niceness", "0")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # a new user has no ~/.ray/auth_token
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)  # a new user has no ~/.ray/auth_token
         pytest.importorskip("ray", reason="Ray is not installed")
         from ray.cluster_utils import Cluster
 
