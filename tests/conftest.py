@@ -20,6 +20,7 @@ from pages import PATIENCE, opener
 from places import PROJECT
 from running import RunProgram, TrainedRun
 
+from azero.process.ending import collect_seldom
 from azero.run.folder import SHIPPED_RUNS
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
@@ -32,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Hypothesis gives an example no deadline: how long it takes depends on what else the machine does.
     """
-    gc.set_threshold(100_000, 50, 50)  # most that is made while importing and compiling stays
+    collect_seldom()
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

@@ -24,7 +24,7 @@ from azero.players.base import Thinking
 from azero.players.growing import LONGEST_LINE
 from azero.players.options import MUST, PlayerOptions, seconds_setting
 from azero.search.algorithm import check as check_algorithm
-from azero.search.algorithm import explained, find_kind, sound_for, with_kind
+from azero.search.algorithm import explaining_search, find_kind, sound_for, with_kind
 from azero.search.cache import cache_of
 from azero.search.counters import WorkerStats
 from azero.search.prefetch import Prefetch
@@ -188,7 +188,7 @@ class PvMcts(Thinking):
 
     def wave(self, game: int) -> bool:
         """Search a game on by one batch of the network. Return whether simulations are left to do."""
-        with explained(self.search):
+        with explaining_search(self.search):
             goes_on = self.prefetch.wave(
                 self.tree, game, self.searches.algorithm, self.stats, self.searches.exact
             )

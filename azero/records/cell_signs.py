@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from string import ascii_lowercase
 
 from azero.games.game import Game
-from azero.records.sgf_rules import points_of
+from azero.records.sgf_rules import LETTERS, cell_points, points_of
 
 SHAPES = {"TR": "△", "SQ": "□", "CR": "○", "MA": "✕", "SL": "◇"}  # SGF's properties
 LABELS = "LB"  # SGF's property for texts; each value is a point, a colon and the text
@@ -24,7 +23,8 @@ def signs_of(game: Game, properties: Mapping[str, Sequence[str]], comment: str =
         properties: of the node in SGF.
         comment: of the node in PGN, with its commands.
     """
-    named = [(point, sign) for name, sign in SHAPES.items() for point in points_of(properties.get(name, ()))]
+    shapes = [name for name in SHAPES if name in properties]
+    named = [(point, SHAPES[name]) for name in shapes for point in points_of(properties[name])]
     for value in properties.get(LABELS, ()):
         point, _, text = value.partition(":")
         named.append((point.strip().lower(), text.strip()[:LONGEST]))
@@ -39,10 +39,6 @@ def signs_of(game: Game, properties: Mapping[str, Sequence[str]], comment: str =
 @functools.cache
 def cells_of(columns: tuple[str, ...], rows: tuple[str, ...]) -> dict[str, int]:
     """Return the cells of a board by name and by SGF's letters, column and row from the top left."""
-    places = [(row, column) for row in range(len(rows)) for column in range(len(columns))]
-    letters = {
-        ascii_lowercase[column] + ascii_lowercase[row]: row * len(columns) + column
-        for row, column in places
-        if max(row, column) < len(ascii_lowercase)
-    }
-    return letters | {columns[column] + rows[row]: row * len(columns) + column for row, column in places}
+    points = cell_points(len(columns), len(rows)) if len(columns) <= len(LETTERS) else []
+    names = [column + row for row in rows for column in columns]
+    return {name: cell for named in (points, names) for cell, name in enumerate(named)}

@@ -38,9 +38,11 @@ from azero.records.record import (
     text_in,
 )
 from azero.records.sgf_rules import (
+    LETTERS,
     NUMBERS,
     SWAPS,
     Properties,
+    cell_points,
     foreign_game,
     line_of,
     may_repeat,
@@ -51,7 +53,6 @@ from azero.records.walk import positions, sentence, walk_through
 POINTS = ("go", "othello", "gomoku")  # a move is two letters, column and row from the top left
 RESIGNATIONS = ("resign", "forfeit")
 COLOURS = "BW"
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WIDTH = 80  # of a line, about
 
 VALUE = r"\[((?:[^\]\\]++|\\.)*+)\]"
@@ -185,9 +186,8 @@ def move_texts(game: Game) -> list[str]:
     if game.name not in POINTS:
         return names
     assert game.board
-    columns = len(game.board.columns)
-    cells = columns * len(game.board.rows)
-    return [LETTERS[c % columns] + LETTERS[c // columns] for c in range(cells)] + [""] * (len(names) - cells)
+    points = cell_points(len(game.board.columns), len(game.board.rows))
+    return points + [""] * (len(names) - len(points))
 
 
 def search_text(named: MoveNames, place: int, text_of: Callable[[int, int], str]) -> str:
@@ -405,7 +405,7 @@ def named_moves(record: Record) -> MoveNames:
         actions["tt"] = actions[beyond + beyond] = actions[""]
     if game.name == "hex":
         size = game.options["size"]
-        points = {LETTERS[c % size] + LETTERS[c // size]: c for c in range(size * size)}  # Little Golem's
+        points = {point: cell for cell, point in enumerate(cell_points(size, size))}  # Little Golem's
         swaps = dict.fromkeys(SWAPS, size * size) if game.options["swap"] else {}
         actions = points | actions | swaps
     named.known = actions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from azero.records.record import MakeGame, game_of, one_line, short
 
 NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "hex": 11}  # GM
 SIZES = {"go": 19, "othello": 8, "gomoku": 15, "hex": 11}  # without SZ
+LETTERS = ascii_lowercase  # of points
 SWAPS = ("swap-pieces", "swap-sides", "swap")  # in Hex
 
 SIMPLE = re.compile(
@@ -159,6 +161,11 @@ def set_up_in(nodes: list[tuple[int, Properties]], game: Game, texts: list[str])
         return game.text(game.set_up(marks, mover))
     except ValueError as mistake:
         raise UserError(f"it begins with stones that are set up, but {mistake}.") from mistake
+
+
+def cell_points(columns: int, rows: int) -> list[str]:
+    """Return the cells as SGF names them: the letters of column and row, from the top left."""
+    return [column + row for row in LETTERS[:rows] for column in LETTERS[:columns]]
 
 
 def points_of(texts: Sequence[str]) -> list[str]:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 from collections import namedtuple
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from numba.extending import overload
 
@@ -26,9 +27,9 @@ from azero.games.game import Game
 from azero.games.own_files import FAILS, explaining, own_part
 from azero.kernels.compiled import inner
 from azero.process.kernel_cache import OWN_SEARCH
-from azero.search.tree import ROOT, first_edge
+from azero.search.tree import ROOT, edge_range
 
-_OWN: dict[SearchKind, Any] = {}  # by a person's search: the class of its records, in the order of first use
+_PLACES = itertools.count()  # of the classes of records of people's searches, in the order of first use
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,23 +124,26 @@ def sound_for(search: SearchConfig, game: Game) -> SearchConfig:
 def make_algorithm(search: SearchConfig, num_games: int, num_actions: int) -> Any:
     """Return the algorithm's record for kernels that search `num_games` games."""
     kind = find_kind(search.kind)
-    with explained(search):
+    with explaining_search(search):
         record = kind.make(search, num_games, num_actions)
-        return told_apart(record, kind) if search.kind.endswith(".py") else record
+        if not search.kind.endswith(".py"):
+            return record
+        own = own_class(kind, type(record).__name__, type(record)._fields)
+        return own(*record, own.place)
 
 
-def told_apart(record: Any, kind: SearchKind) -> Any:
-    """Return a person's record with one more field, as long as there are records of other searches before it.
+@functools.cache
+def own_class(kind: SearchKind, name: str, fields: tuple[str, ...]) -> Any:
+    """Return a class for the records of a person's search: theirs, and a field whose type no other class has.
 
     Numba takes records for the same whose fields have the same types, whatever their classes are.
     """
-    fields = type(record)._fields
-    own = _OWN.setdefault(kind, namedtuple(type(record).__name__, (*fields, "own"), module=OWN_SEARCH))
-    own.kind = kind
-    return own(*record, (None,) * [*_OWN].index(kind))
+    own = cast(Any, namedtuple(name, (*fields, "own"), module=OWN_SEARCH))
+    own.kind, own.place = kind, (None,) * next(_PLACES)
+    return own
 
 
-def explained(search: SearchConfig) -> AbstractContextManager[None]:
+def explaining_search(search: SearchConfig) -> AbstractContextManager[None]:
     """Let a block that compiles or calls a person's own search fail with one sentence that names its file."""
     return explaining(search.kind, FAILS) if search.kind.endswith(".py") else nullcontext()
 
@@ -166,8 +170,8 @@ def checked_child(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @inner
     def checked(tree, b, node, algorithm):
-        edge, first = function(tree, b, node, algorithm), first_edge(tree, b, node)
-        if not first <= edge < first + tree.nodes[b, node].num_edges:
+        edge = function(tree, b, node, algorithm)
+        if edge not in edge_range(tree, b, node):
             raise ValueError("next_child must return an edge of its node, one of edge_range(tree, b, node)")
         return edge
 
@@ -179,8 +183,8 @@ def checked_move(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @inner
     def checked(tree, b, algorithm, temperature, stream):
-        edge, first = function(tree, b, algorithm, temperature, stream), first_edge(tree, b, ROOT)
-        if not first <= edge < first + tree.nodes[b, ROOT].num_edges:
+        edge = function(tree, b, algorithm, temperature, stream)
+        if edge not in edge_range(tree, b, ROOT):
             raise ValueError("choose_move must return an edge of the root, one of edge_range(tree, b, ROOT)")
         return edge
 

@@ -14,7 +14,14 @@ from azero.games.game import Game, rules_at
 from azero.games.repetition import check_moves
 from azero.kernels.compiled import borrowed, kernel
 from azero.network.inference import gathers
-from azero.search.algorithm import choose_move, draw_noise, explained, find_kind, make_algorithm, search_value
+from azero.search.algorithm import (
+    choose_move,
+    draw_noise,
+    explaining_search,
+    find_kind,
+    make_algorithm,
+    search_value,
+)
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -94,7 +101,7 @@ class Searches:
         """Draw the noise of the next search of each of `games` [B] at `plies` [B], if there is any."""
         if find_kind(self.search.kind).draw_noise is None:
             return
-        with explained(self.search):
+        with explaining_search(self.search):
             draw_noises(self.algorithm, games, plies, schedule, self.streams)
 
     def begin(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None) -> None:
@@ -135,7 +142,7 @@ class Searches:
         """Return a move for each of `games` [B] at `plies` [B], [B] int64."""
         actions = np.zeros(len(games), np.int64)
         addresses, successor = self.game.rule_addresses, self.scratch.successor
-        with explained(self.search):
+        with explaining_search(self.search):
             choose_actions(
                 addresses, self.tree, games, self.algorithm, plies, schedule, self.streams, successor, actions
             )
@@ -144,7 +151,7 @@ class Searches:
     def values(self, games: np.ndarray) -> np.ndarray:
         """Return the value of the root of each of `games` [B] for the player to move, [B] float32."""
         values = np.zeros(len(games), np.float32)
-        with explained(self.search):
+        with explaining_search(self.search):
             find_values(self.tree, games, self.algorithm, values)
         return values
 
@@ -167,7 +174,7 @@ class LockStep:
         waiting = 0
         while len(games):
             key, exact = searches.scratch.key, searches.exact
-            with explained(searches.search):
+            with explaining_search(searches.search):
                 waiting += search_wave(
                     self.addresses, searches.tree, self.cache, games, searches.algorithm, key, exact
                 )

@@ -30,7 +30,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
-from azero.search.algorithm import explained, make_algorithm, sound_for
+from azero.search.algorithm import explaining_search, make_algorithm, sound_for
 from azero.search.cache import EvaluationCache, cache_of
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -243,7 +243,7 @@ class SelfplayWorker:
     def wave(self) -> int:
         """Advance every game until it is finished or needs the network. Return how many are finished."""
         games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
-        with explained(self.search):
+        with explaining_search(self.search):
             return int(play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact))
 
     def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
