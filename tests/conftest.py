@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from filelock import FileLock
 from forks import azero_command
 from hypothesis import settings
-from pages import PATIENCE, opener
+from pages import PATIENCE, Chromium, opener
 from places import PROJECT
 from running import RunProgram, TrainedRun
 
@@ -115,17 +116,21 @@ def pytest_runtestloop(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium; the test is skipped where it or Playwright is missing."""
+def chromium() -> Iterator[Chromium]:
+    """The browser of a test session; tests are skipped where it or Playwright is missing."""
     driver = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         pytest.skip("there is no Chromium")
     driver.expect.set_options(timeout=PATIENCE)
-    with driver.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield launched
-        launched.close()
+    with closing(Chromium(found)) as started:
+        yield started
+
+
+@pytest.fixture
+def browser(chromium: Chromium) -> Any:
+    """Chromium that answers, if need be a new one."""
+    return chromium.answering()
 
 
 @pytest.fixture

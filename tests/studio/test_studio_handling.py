@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import cell, served, wait_for_stones
+from pages import cell, hold, served, wait_for_held, wait_for_stones
 from places import CROWNING
 
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -26,17 +26,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def held_steps(page: Any) -> list[Any]:
-    """Let the server not answer steps through the game; return where the requests are noted."""
-    held = list[Any]()
-    page.route("**/go", lambda route: held.append(route))
-    return held
-
-
 def answer(page: Any, held: list[Any], number: int) -> None:
     """Wait for a step that is held, and let the server answer it."""
-    while len(held) <= number:
-        page.wait_for_timeout(10)
+    wait_for_held(page, held, number + 1)
     held[number].continue_()
 
 
@@ -46,7 +38,7 @@ def test_no_quick_key_is_lost_and_only_the_latest_is_sent(open_page: Open) -> No
 
     page = open_page(f"#/play?game=connect_four&moves={LINE}")
     wait_for_stones(page, 30)
-    held = held_steps(page)
+    held = hold(page, "**/go")
     for key in ["Home", *["ArrowRight"] * 10]:
         page.keyboard.press(key)
     answer(page, held, 0)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from pages import cell, opener, served_runs, wait_for_stones
+from pages import cell, hold, opener, served_runs, wait_for_held, wait_for_stones
 from places import CROWNING
 from running import TrainedRun
 
@@ -202,13 +202,11 @@ def test_what_happens_is_announced(open_page: Open) -> None:
     cell(page, "22").click()
     wait_for_stones(page, 2)
     expect(page.locator(".spoken")).to_have_text(re.compile(r"^O plays \d\. Your move\.$"))
-    held: list[Any] = []
-    page.route("**/hint", lambda route: held.append(route))
+    held = hold(page, "**/hint")
     page.keyboard.press("h")
     expect(page.locator("[data-do=hint]")).to_have_attribute("aria-busy", "true")
     page.wait_for_function("() => document.querySelector('[data-do=hint]').disabled")
-    while not held:  # the test hears of it later than the page
-        page.wait_for_timeout(20)
+    wait_for_held(page, held)
     held[0].fulfill(json={"move": "0", "shown": "0", "cell": 0, "value": 0.5, "from": None, "by": "UCT"})
     expect(page.get_by_role("status")).to_contain_text("Hint: 0, 75 % for you (UCT).")
     expect(page.get_by_role("button", name="Hint")).to_be_enabled()
@@ -218,12 +216,10 @@ def test_what_happens_is_announced(open_page: Open) -> None:
 
 def test_leaving_while_a_board_is_set_up_says_nothing(open_page: Open) -> None:
     page = open_page()
-    held: list[Any] = []
-    page.route("**/api/tables", lambda route: held.append(route))
+    held = hold(page, "**/api/tables")
     page.evaluate("location.hash = '#/play?game=connect_four'")
     page.wait_for_function("() => document.querySelector('.waiting') !== null")
-    while not held:
-        page.wait_for_timeout(50)
+    wait_for_held(page, held)
     go_to(page, "runs")
     expect(page.get_by_role("heading", name="Runs", level=2)).to_be_visible()
     held[0].continue_()

@@ -16,7 +16,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pages import PATIENCE, cell, drag, middle, moves_shown, opener, served, stones, wait_for_stones
+from pages import (
+    PATIENCE,
+    cell,
+    drag,
+    middle,
+    moves_shown,
+    opener,
+    served,
+    stones,
+    wait_for_stones,
+    wait_until,
+)
 from places import CROWNING
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -226,8 +237,7 @@ def test_arrows_show_an_analysis(open_page: Open) -> None:
     expect(page.locator(".ghosts .pointed")).to_have_count(1)
     assert row.locator(".pick").text_content() == "a2b3"
     x, y = middle(page, "b3")
-    while not (box := page.locator(".ghosts .pointed").bounding_box()):  # it is drawn anew with each report
-        page.wait_for_timeout(20)
+    box = wait_until(page, page.locator(".ghosts .pointed").bounding_box)  # it is drawn anew with each report
     assert box["x"] < x < box["x"] + box["width"] + 8 and box["y"] - 8 < y < box["y"] + box["height"]
     page.mouse.move(5, 5)
     expect(page.locator(".ghosts .pointed")).to_have_count(0)

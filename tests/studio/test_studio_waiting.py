@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pages import moves_shown, served, wait_for_stones
+from pages import hold, moves_shown, served, wait_for_held, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -25,18 +25,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def hold(page: Any, place: str) -> list[Any]:
-    """Let the server not answer requests; return where they are noted."""
-    held = list[Any]()
-    page.route(place, lambda route: held.append(route))
-    return held
-
-
-def wait_for_held(page: Any, held: list[Any], count: int) -> None:
-    while len(held) < count:
-        page.wait_for_timeout(10)
-
-
 def refuse_once(page: Any, place: str, **answer: str) -> None:
     """Let the server refuse one request."""
     page.route(place, lambda route: route.fulfill(status=400, json=answer), times=1)
@@ -46,7 +34,7 @@ def test_keys_do_nothing_until_the_board_is_there(open_page: Open) -> None:
     page = open_page("#/play?game=tictactoe")
     held = hold(page, "**/api/tables")
     page.evaluate("location.hash = '#/play?game=connect_four'")
-    wait_for_held(page, held, 1)
+    wait_for_held(page, held)
     expect(page.get_by_text("Setting up the board")).to_be_visible()
     for key in KEYS:
         page.keyboard.press(key)
@@ -69,7 +57,7 @@ def test_a_new_game_waits_until_its_rules_are_compiled(open_page: Open) -> None:
     expect(start).to_be_disabled()
     expect(dot).to_be_hidden()
     assert dialog.locator(".two").evaluate("box => box.inert")
-    wait_for_held(page, held, 1)
+    wait_for_held(page, held)
     for each in held:
         each.continue_()
     expect(start).to_be_enabled()
@@ -84,7 +72,7 @@ def test_a_new_game_is_not_started_with_players_that_nobody_has_seen(open_page: 
     dialog.get_by_role("group", name="Plays second").get_by_label("player").select_option(label="uct")
     held = hold(page, "**/api/players?*")
     dialog.get_by_label("game").select_option(label="Tic-tac-toe")
-    wait_for_held(page, held, 1)
+    wait_for_held(page, held)
     page.evaluate("document.querySelector('dialog form').requestSubmit()")
     for each in held:
         each.fulfill(json=each.fetch().json() | {"champions": [CHAMPION]})

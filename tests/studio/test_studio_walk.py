@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pages import cell, middle, paste, served, wait_for_stones
+from pages import cell, hold, middle, paste, served, wait_for_held, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -85,13 +85,11 @@ def test_a_resignation_is_undone(open_page: Open) -> None:
 
 def test_a_hint_is_searched_for_and_goes_when_the_analysis_speaks(open_page: Open) -> None:
     page = open_page("#/play?game=tictactoe&moves=4")
-    held: list[Any] = []
-    page.route("**/hint", lambda route: held.append(route))
+    held = hold(page, "**/hint")
     page.locator("[data-do=hint]").click()
     expect(page.locator(".side.busy.to-move")).to_have_count(1)
     expect(page.locator("[data-do=hint]")).to_have_text("Searching …")
-    while not held:  # the test hears of it later than the page
-        page.wait_for_timeout(20)
+    wait_for_held(page, held)
     held[0].fulfill(json={"move": "1", "shown": "1", "cell": 1, "value": 0.5, "from": None, "by": "Ann"})
     expect(page.locator(".ghosts .stone")).to_have_count(1)
     expect(page.locator(".side.busy")).to_have_count(0)

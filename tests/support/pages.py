@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,6 +20,42 @@ PASTE = """text => {
     document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
 }"""
 PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
+
+
+class Chromium:
+    """The program Chromium, driven by Playwright; both begin anew where one of them has ended.
+
+    Without that, whatever ends one of them would let all later tests in a browser fail.
+    """
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.driver: Any = None
+        self.browser: Any = None
+
+    def answering(self) -> Any:
+        """Return the browser, after making sure that it answers."""
+        from playwright.sync_api import Error
+
+        if self.driver is not None:
+            try:
+                self.browser.new_context().close()
+            except Error:
+                self.close()
+        if self.driver is None:
+            self.start()
+        return self.browser
+
+    def start(self) -> None:
+        from playwright.sync_api import sync_playwright  # here, because tests without it are skipped
+
+        self.driver = sync_playwright().start()
+        self.browser = self.driver.chromium.launch(executable_path=self.program, args=["--no-sandbox"])
+
+    def close(self) -> None:
+        if self.driver is not None:
+            self.driver.stop()  # and with it the browser
+            self.driver = None
 
 
 def stones(page: Any) -> list[str]:
@@ -103,6 +140,30 @@ def served_runs(folder: Path, trained_run: TrainedRun, game: str) -> AbstractCon
         for name in ("trained", "second"):
             shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
     return served(folder, game)
+
+
+def hold(page: Any, place: str) -> list[Any]:
+    """Let the server not answer requests; return where they are noted."""
+    held = list[Any]()
+    page.route(place, lambda route: held.append(route))
+    return held
+
+
+def wait_until(page: Any, found: Callable[[], Any]) -> Any:
+    """Ask again and again while the page goes on; return the first answer that is none of None, False and 0.
+
+    It gives up by itself: a test's timeout, which raises within Playwright, may cut it off from its driver.
+    """
+    end = time.monotonic() + PATIENCE / 1000
+    while not (answer := found()):
+        assert time.monotonic() < end, "what a test waits for did not happen"
+        page.wait_for_timeout(10)
+    return answer
+
+
+def wait_for_held(page: Any, held: list[Any], count: int = 1) -> None:
+    """Wait until so many requests are held; the test hears of them later than the page."""
+    wait_until(page, lambda: len(held) >= count)
 
 
 def paste(page: Any, text: str) -> None:
