@@ -85,9 +85,14 @@ def memory_of(
         "cache": cache_of(game, 0),
         "scratch": make_scratch(game, 0),
         "stream": np.zeros(2, np.uint64),
-        **{search.kind: algorithm_of(search, actions) for search in searches},
+        **{name_of(search): algorithm_of(search, actions) for search in searches},
         "tree": trees_of(game, 1, nodes),
     }
+
+
+def name_of(search: SearchConfig) -> str:
+    """Return the name of a search algorithm in a module, where a person's own has no path."""
+    return "own" if search.kind.endswith(".py") else search.kind
 
 
 def algorithm_of(search: SearchConfig, num_actions: int) -> Any:
@@ -269,7 +274,7 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
     common = (restart, play, look, show, judge, begin, receive)
     found = {function.__name__: function for function in common}
     for search in searches:
-        found |= {f"advance_{search.kind}": advance, f"read_{search.kind}": read}
+        found |= {f"advance_{name_of(search)}": advance, f"read_{name_of(search)}": read}
         if search.kind == "gumbel":
             found["prepare_gumbel"] = write_considered_visits
     return found

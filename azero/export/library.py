@@ -17,6 +17,7 @@ from pathlib import Path
 
 from azero.config.schema import UserError
 from azero.export.exported import Exported, code_of, facts
+from azero.export.kernels import name_of
 from azero.export.module import compile_apart, task_of
 from azero.export.readme import names_of_actions
 from azero.export.weights import checked_weights
@@ -46,7 +47,7 @@ def write_library(exported: Exported, path: Path) -> str:
     compiled, _ = compile_apart(task, code.weights)
     head = header(exported)
     own = [
-        f"-DALGORITHM={searches[0].kind}",
+        f"-DALGORITHM={name_of(searches[0])}",
         f"-DMOST_SIMULATIONS={searches[0].num_simulations}",
         *(["-DPREPARED"] if searches[0].kind == "gumbel" else []),
     ]

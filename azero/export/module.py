@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from azero.config.schema import OPENSPIEL, SearchConfig, UserError
-from azero.export.kernels import entry_points, memory_of
+from azero.export.kernels import entry_points, memory_of, name_of
 from azero.export.machine_code import NamedMemory, build_object
 from azero.export.marks import ActionCells, find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
@@ -66,7 +66,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
     layout = {
         "game": game.name,
         "planes": list(game.planes_shape),
-        "algorithms": [each.kind for each in searches],
+        "algorithms": [name_of(each) for each in searches],
         "simulations": search.num_simulations,
         "mostSimulations": searches[0].num_simulations,
         "actions": names_of(game),

@@ -166,7 +166,7 @@ def check_search(
             game,
             inference=HashedInference(game),
             search=search,
-            kind=kind,
+            kind=search.kind if kind == "own" else kind,
             num_simulations=simulations,
         )
         for actions, answer in zip(begun, answers, strict=True):
@@ -230,6 +230,21 @@ def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
     ):
         check_rules(tmp_path, name, {}, 1000, PUCT)
         check_search(tmp_path, name, {}, PUCT, some_positions(make_game(name), 10))
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_search_of_users_is_the_same_in_a_page(tmp_path: Path) -> None:
+    search = SearchConfig(kind=str(SUPPORT / "toy_search.py"), tree_reuse=False, options={"exploration": 2.0})
+    check_search(
+        tmp_path,
+        "connect_four",
+        SMALL["connect_four"],
+        search,
+        some_positions(make_game("connect_four", **SMALL["connect_four"]), 10),
+    )
+    assert module_of("connect_four", SMALL["connect_four"], search).layout["algorithms"] == ["own"]
 
 
 @pytest.mark.long
