@@ -12,7 +12,7 @@ from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
 from azero.games.playing import GameInProgress
 from azero.page.board import is_by_column
-from azero.records.cell_signs import signs_of
+from azero.records.cell_signs import arrows_of, signs_of
 from azero.records.record import NONE, RecordNode
 from azero.records.signs import glyphs_of, without_commands
 from azero.studio.losses import size_of
@@ -330,6 +330,7 @@ class GameTree:
                 "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
                 "comment": without_commands(node.comment),
                 "signs": signs_of(self.game, node.kept.properties, node.comment),
+                "arrows": arrows_of(self.game, node.kept.properties, node.comment),
             }
             for node in self.nodes
             if node is not None

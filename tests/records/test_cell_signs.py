@@ -1,11 +1,13 @@
-"""Letters and shapes that SGF and PGN draw on cells."""
+"""Letters, shapes and arrows that SGF and PGN draw on boards."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from azero.games import make_game
-from azero.records.cell_signs import signs_of
+from azero.records.cell_signs import arrows_of, signs_of
 
 GO, HEX, CHESS = make_game("go", size=5), make_game("hex", size=5), make_game("chess")
 
@@ -33,3 +35,20 @@ def test_what_is_no_cell_or_no_text_is_left_out(value: str) -> None:
 def test_coloured_squares_of_a_comment() -> None:
     """a8 is the first cell, h1 the last one."""
     assert signs_of(CHESS, {}, "Good [%csl Ga8,Rh1] and [%clk 0:05:00] [%csl Yz9,]") == [(0, "○"), (63, "○")]
+
+
+def test_arrows_of_a_comment() -> None:
+    """e2 is cell 52, e4 cell 36, d1 cell 59, d8 cell 3."""
+    comment = "Plan [%cal Ge2e4,Rd1d8] and [%cal Ye2e2,Ge2,Ge2i9, ,Gd1e4]."
+    assert arrows_of(CHESS, {}, comment) == [(52, 36), (59, 3), (59, 36)]
+
+
+@pytest.mark.parametrize("value", ["", ":", "aa", "aa:aa", "aa:zz", "aa:bb:cc", "[:]"])
+def test_arrows_between_points(value: str) -> None:
+    assert arrows_of(GO, {"AR": ["aa:cb", value]}) == [(0, 7)]
+
+
+def test_a_game_without_a_board_has_no_arrows() -> None:
+    bare = replace(GO, board=None)
+    assert not arrows_of(bare, {"AR": ["aa:cb"]})
+    assert not signs_of(bare, {"TR": ["aa"]})

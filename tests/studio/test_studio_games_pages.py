@@ -173,13 +173,17 @@ def test_a_game_is_pasted_and_dropped_and_one_of_several_is_chosen(open_page: Ca
     dialog.get_by_role("button", name="Open").click()
     wait_for_stones(page, 2)
     expect(page.locator(".side").first).to_contain_text("Ann")
-    paste(page, "(;GM[1]SZ[5]AB[cc][bb]LB[cc:1][dd:A]TR[ee];W[aa])")
+    paste(page, "(;GM[1]SZ[5]AB[cc][bb]LB[cc:1][dd:A]TR[ee]AR[aa:cc];W[aa])")
     wait_for_stones(page, 3)
     page.get_by_role("button", name="To the start").click()
     expect(page.locator(".badge.sign text")).to_have_text(["△", "1", "A"])
     expect(page.locator("[role=gridcell][aria-label^='c3,'][aria-label$=', 1']")).to_have_count(1)
+    expect(page.locator("[aria-label='a5, empty, can be played, arrow to c3']")).to_have_count(
+        1
+    )
+    expect(page.locator(".arrows .drawn")).to_have_count(1)
     page.get_by_role("button", name="Forward").click()
-    expect(page.locator(".badge.sign")).to_have_count(0)
+    expect(page.locator(".badge.sign, .arrows .drawn")).to_have_count(0)
     paste(page, "no game")
     expect(page.get_by_role("status")).to_contain_text("This is no game (SGF, PGN, JSON)")
 

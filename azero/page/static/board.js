@@ -170,6 +170,7 @@ export function makeBoard(element, board, options = {}) {
   let position = null, actions = new Map(), active = false, pointed = null, pressed = null, since = 0,
     focusCell = null;
   let shares = new Map(), written = new Map(), badges = new Map(), shown = new Set();
+  let drawn = []; // arrows of a file, each two cells
   let pixels = 0; // of a cell on the screen; 0: not yet known
   let held = null, goals = new Map(), movable = new Set(), closeMenu = () => {}, dropped = null;
   const stones = new Map(); // cell -> {mark, node}
@@ -400,6 +401,7 @@ export function makeBoard(element, board, options = {}) {
       if (cell === position.alert) words.push("in danger");
       if (position.winning.includes(cell)) words.push("winning");
       if (isSign(badges.get(cell))) words.push(badges.get(cell).text);
+      words.push(...drawn.filter(([from]) => from === cell).map(([, to]) => `arrow to ${nameOf(board, to)}`));
       hit.setAttribute("aria-label", words.join(", "));
       hit.classList.toggle("can", active && (actions.has(target(cell)) || goals.has(cell)));
       hit.classList.toggle("movable", active && movable.has(cell));
@@ -435,7 +437,8 @@ export function makeBoard(element, board, options = {}) {
 
   function drawHeat() {
     layers.heat.replaceChildren();
-    layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre) : []));
+    layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre) : []),
+      ...drawn.map((ends) => arrow(...ends.map(layout.centre), 10, { class: "drawn" })));
     const best = Math.max(0, ...shares.values());
     shown = topMoves(board, shares);
     for (const [cell, action] of actions) {
@@ -488,7 +491,7 @@ export function makeBoard(element, board, options = {}) {
       closeMenu();
       const moves = board.moves && onMove ? position.moves : [];
       movable = new Set(moves.filter(goes).map(({ from }) => from));
-      [shares, written, badges] = [new Map(), new Map(), new Map()];
+      [shares, written, badges, drawn] = [new Map(), new Map(), new Map(), []];
       root.classList.toggle("active", active && Boolean(onMove));
       this.ghosts([], 0);
       layers.badges.replaceChildren();
@@ -537,6 +540,13 @@ export function makeBoard(element, board, options = {}) {
       drawNumbers();
       if (signs) describe();
     },
+    /** Draw the arrows of a file: [[from, to]]. */
+    arrows(list) {
+      if (list === drawn || !list.length && !drawn.length) return;
+      drawn = list;
+      drawHeat();
+      describe();
+    },
     close() {
       observer.disconnect();
       closeMenu();
@@ -549,6 +559,6 @@ function makeText(element, label) {
   const text = el("pre", { class: "board-text", "aria-label": label });
   element.replaceChildren(text);
   const [show, nothing] = [(position) => { text.textContent = position.text; }, () => {}];
-  const names = ["heat", "numbers", "ghosts", "marks", "close"];
+  const names = ["heat", "numbers", "ghosts", "marks", "arrows", "close"];
   return { turned: false, show, ...Object.fromEntries(names.map((name) => [name, nothing])) };
 }

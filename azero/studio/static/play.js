@@ -440,11 +440,12 @@ export function mount(page, parameters) {
     else graph = valueGraph(graphBox, picture);
   }
 
-  /** Dots on stones that gave much away, exact values on empty cells, and the signs of a file. */
+  /** Dots on stones that gave much away, exact values on empty cells, and the signs and arrows of a file. */
   function showBadges() {
     const path = pathTo(desk.table), { game, position: { marks } } = desk.table;
     desk.board.marks(new Map([...dotsOf(path, marks), ...betterOf(path.at(-1), marks, !analysis.shows()),
       ...analysis.badges(), ...signsOf(path.at(-1), marks, game.board)]));
+    desk.board.arrows(path.at(-1).arrows);
   }
 
   function showLinks() {
