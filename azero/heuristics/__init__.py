@@ -34,7 +34,7 @@ heuristic_at = function_at(HEURISTIC)  # in a kernel: the heuristic at an addres
 # name: (its games, empty for all; module whose `make(game)` or `make(game, inference)` returns the function)
 MODULES: dict[str, tuple[tuple[str, ...], str]] = {
     "discs": (("othello",), "azero.heuristics.discs"),
-    "mobility": (("othello",), "azero.heuristics.mobility"),
+    "mobility": (("othello", "chess"), "azero.heuristics.mobility"),
     "squares": (("othello",), "azero.heuristics.squares"),
     "lines": (("connect_four", "gomoku"), "azero.heuristics.lines"),
     "shortest_path": (("hex",), "azero.heuristics.shortest_path"),
@@ -50,7 +50,7 @@ OWN = {
     "connect_four": "lines",
     "gomoku": "lines",
     "hex": "shortest_path",
-    "chess": "material",
+    "chess": "mobility",
     "breakthrough": "material",
 }
 # By the module's `make` and the game's id. Kernels hold addresses only, so these functions must stay alive.

@@ -24,6 +24,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("mobility", "othello", {"size": 4}),
     ("mobility", "othello", {"size": 6}),
     ("mobility", "othello", {"size": 8}),
+    ("mobility", "chess", {"variant": "losalamos", "max_plies": 40}),
     ("squares", "othello", {"size": 4}),
     ("squares", "othello", {"size": 6}),
     ("squares", "othello", {"size": 8}),
@@ -178,6 +179,19 @@ def test_pieces_of_chess_are_worth_1_3_3_5_and_9() -> None:
     assert plain(make_heuristic("material", chess), state) == -2 / 5
 
 
+def test_pieces_of_chess_are_worth_more_where_they_reach_more_cells() -> None:
+    """White: king a1, knight b1, rook d4. Black: king a8, bishop h1. White is to play.
+
+    The knight reaches a3, c3 and d2, the rook 7 cells of its row and 7 of its file: 17. The bishop reaches 6,
+    up to b7, because a8 has a piece of its own. In tenths of a pawn the lead is 10 * (3 + 5 - 3) + 17 - 6.
+    """
+    game = make_game("chess")
+    heuristic = make_heuristic("mobility", game)
+    assert plain(heuristic, game.position("k7/8/8/8/3R4/8/8/KN5b w - - 0 1")) == 61 / (30 + 61)
+    assert plain(heuristic, game.position("k7/8/8/8/3R4/8/8/KN5b b - - 0 1")) == -61 / (30 + 61)
+    assert plain(heuristic, game.initial_state()) == 0.0
+
+
 def test_the_shortest_path_at_hex() -> None:
     """3 x 3, first player X from top to bottom, second player O from left to right; O is to play.
 
@@ -224,6 +238,7 @@ def test_the_network_is_asked_for_its_value() -> None:
     "heuristic, game_name, options",
     [
         ("mobility", "othello", {"size": 6}),
+        ("mobility", "chess", {"variant": "gardner"}),
         ("squares", "othello", {"size": 6}),
         ("discs", "othello", {"size": 6}),
         ("lines", "connect_four", {}),
