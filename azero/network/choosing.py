@@ -9,18 +9,20 @@ import copy
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from torch.nn.functional import softmax
 
 from azero.config.schema import InferenceConfig, UserError
 from azero.games.game import Game
 from azero.network.backends import candidates, make_inference
-from azero.network.folded import FoldedNetwork, policy_logits
+from azero.network.folded import folded, policy_logits
 from azero.network.inference import Inference, InferenceChoice, gathers, resolve_device
-from azero.network.int8 import convolutions, own_play
+from azero.network.int8 import own_play
 from azero.network.model import Network
 from azero.network.openvino_inference import OpenVinoInference
 
@@ -94,18 +96,21 @@ def worth_timing(network: Network, config: InferenceConfig, device: str) -> list
     """
     pairs = candidates(config.backend, config.precision, device)
     has_openvino = any(backend == "openvino" for backend, _ in pairs)
-    wide = not network.config.file and network.config.channels >= INT8_CHANNELS
-    if network.config.file and config.precision == "int8":
-        raise UserError("A network of network.file has no int8; set inference.precision=auto.")
-    return [*pairs, ("openvino", "int8")] if config.precision == "auto" and has_openvino and wide else pairs
+    with_int8 = config.precision == "auto" and has_openvino and is_wide(network)
+    return [*pairs, ("openvino", "int8")] if with_int8 else pairs
+
+
+def is_wide(network: Network) -> bool:
+    """Return whether "auto" tries int8 for a network."""
+    own = [layer.out_channels for layer in network.modules() if isinstance(layer, nn.Conv2d)]
+    return max(own if network.config.file else [network.config.channels], default=0) >= INT8_CHANNELS
 
 
 def make_to_time(network: Network, game: Game, choice: InferenceChoice) -> Inference:
     """Return an inference that is as fast as the choice's; in int8 its levels and answers are wrong."""
     if choice.precision != "int8":
         return make_inference(network, game, choice)
-    folded = FoldedNetwork(network).cpu().eval()
-    return OpenVinoInference(folded, dict.fromkeys(convolutions(folded), (0.0, 1.0)), game, choice)
+    return OpenVinoInference(folded(network).cpu().eval(), repeat((0.0, 1.0)), game, choice)
 
 
 def first_right(
@@ -180,7 +185,7 @@ def safe_choice(choice: InferenceChoice, network: Network, game: Game) -> Infere
     """Return the choice for one network: int8 only if it is near torch fp32 on the network's own play."""
     if choice.precision != "int8":
         return choice
-    played = own_play(FoldedNetwork(network).cpu().eval(), game)
+    played = own_play(folded(network).cpu().eval(), game)
     rows = played.planes.shape[1]
     inference = make_inference(network, game, replace(choice, batch_size=rows, batches=()))
     answers = zip(played.logits, played.values, strict=True)

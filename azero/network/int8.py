@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from azero.games.game import Game
 from azero.games.inputs import encode
-from azero.network.folded import FoldedNetwork
+from azero.network.folded import FoldedNetwork, PlainNetwork
 from azero.network.torch_inference import torch_threads
 
 PLIES = 128  # of a game; fewer if the longest is shorter
@@ -31,8 +31,8 @@ POSITIONS = 2048
 SEED = 1
 REMEMBERED = 2  # a match has two networks
 
-# The lowest and highest input of each layer; 0 lies between them.
-Ranges = dict[nn.Module, tuple[float, float]]
+# The lowest and highest input of each convolution, in their order; 0 lies between them.
+Ranges = list[tuple[float, float]]
 
 
 class OwnPlay(NamedTuple):
@@ -41,20 +41,20 @@ class OwnPlay(NamedTuple):
     Attributes:
         planes: [P, B, C, H, W] float32, all positions, P plies of B games.
         logits, values: [P, B, A] and [P, B] float32, its answers.
-        ranges: the lowest and highest input of each convolution in its blocks, in their order.
+        ranges: of the convolutions in its blocks; a network of one's own has none here.
     """
 
     planes: np.ndarray
     logits: np.ndarray
     values: np.ndarray
-    ranges: list[tuple[float, float]]
+    ranges: Ranges
 
 
 LOCK = threading.Lock()
 KNOWN: OrderedDict[tuple[str, ...], OwnPlay] = OrderedDict()  # the latest networks' own play
 
 
-def own_play(folded: FoldedNetwork, game: Game) -> OwnPlay:
+def own_play(folded: FoldedNetwork | PlainNetwork, game: Game) -> OwnPlay:
     """Return the games of a network on the CPU with itself.
 
     In half of them moves are drawn from its policy. In the others all moves are equally likely, because games
@@ -64,7 +64,8 @@ def own_play(folded: FoldedNetwork, game: Game) -> OwnPlay:
     digest = hashlib.sha256(str(folded).encode())
     for tensor in folded.state_dict().values():
         digest.update(tensor.contiguous().numpy().tobytes())
-    layout = (folded.linear_policy, folded.stem_relu, game.name, sorted(game.options.items()))
+    form = folded.stem_relu if isinstance(folded, FoldedNetwork) else folded.network.config.file
+    layout = (folded.linear_policy, form, game.name, sorted(game.options.items()))
     key = (digest.hexdigest(), str(layout))
     with LOCK:
         if key not in KNOWN:
@@ -75,19 +76,15 @@ def own_play(folded: FoldedNetwork, game: Game) -> OwnPlay:
         return KNOWN[key]
 
 
-def input_ranges(folded: FoldedNetwork, game: Game) -> Ranges:
-    """Return the input ranges of the convolutions in the blocks of a network on the CPU in fp32."""
-    return dict(zip(convolutions(folded), own_play(folded, game).ranges, strict=True))
+def convolutions(folded: FoldedNetwork | PlainNetwork) -> list[nn.Conv2d]:
+    """Return the convolutions in the blocks, in their order; [] for a network of one's own."""
+    blocks = folded.blocks.modules() if isinstance(folded, FoldedNetwork) else ()
+    return [layer for layer in blocks if isinstance(layer, nn.Conv2d)]
 
 
-def convolutions(folded: FoldedNetwork) -> list[nn.Conv2d]:
-    """Return the convolutions in the blocks, in their order."""
-    return [layer for layer in folded.blocks.modules() if isinstance(layer, nn.Conv2d)]
-
-
-def play_alone(folded: FoldedNetwork, game: Game) -> OwnPlay:
+def play_alone(folded: FoldedNetwork | PlainNetwork, game: Game) -> OwnPlay:
     """Play the games of `own_play`."""
-    ranges: Ranges = dict.fromkeys(convolutions(folded), (0.0, 0.0))
+    ranges: dict[nn.Module, tuple[float, float]] = dict.fromkeys(convolutions(folded), (0.0, 0.0))
     met = list[tuple[Tensor, Tensor, Tensor]]()
 
     def look(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -108,7 +105,9 @@ def play_alone(folded: FoldedNetwork, game: Game) -> OwnPlay:
     return OwnPlay(planes, logits, values, list(ranges.values()))
 
 
-def own_states(folded: FoldedNetwork, game: Game, games: int, random: int = 0) -> Iterator[np.ndarray]:
+def own_states(
+    folded: FoldedNetwork | PlainNetwork, game: Game, games: int, random: int = 0
+) -> Iterator[np.ndarray]:
     """Yield the states [games, S], ply by ply, of games whose moves are drawn from the network's policy.
 
     In the first `random` of them all moves are equally likely. Where a game ends, the next begins.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -27,7 +28,7 @@ from azero.network.folded import (
     FoldedResidual,
     PlainNetwork,
 )
-from azero.network.int8 import Ranges
+from azero.network.int8 import Ranges, convolutions
 from azero.network.own import traceable
 
 Node = Any  # OpenVINO has no types for a checker
@@ -48,16 +49,17 @@ def openvino() -> ModuleType:
 
 
 def graph_of(
-    folded: FoldedNetwork | PlainNetwork, shape: tuple[int, ...], ranges: Ranges | None = None
+    folded: FoldedNetwork | PlainNetwork, shape: tuple[int, ...], ranges: Iterable[tuple[float, float]] = ()
 ) -> Any:
     """Return the `openvino.Model` of a folded network, which is on the CPU in fp32.
 
-    Its input is planes of `shape`, [B, C, H, W]; its outputs are logits [B, A] and value [B]. Layers that
-    have a range compute in int8. A network of one's own is traced.
+    Its input is planes of `shape`, [B, C, H, W]; its outputs are logits [B, A] and value [B]. Convolutions
+    that have a range compute in int8. A network of one's own is traced.
     """
     if isinstance(folded, PlainNetwork):
-        return traced(folded, shape)
-    return Graph(openvino(), shape, ranges or {}).model(folded)
+        return with_levels(traced(folded, shape), ranges)
+    known = dict(zip(convolutions(folded), ranges, strict=False))
+    return Graph(openvino(), shape, known).model(folded)
 
 
 def traced(network: PlainNetwork, shape: tuple[int, ...]) -> Any:
@@ -67,10 +69,65 @@ def traced(network: PlainNetwork, shape: tuple[int, ...]) -> Any:
         return openvino().convert_model(network, example_input=torch.zeros(shape), input=list(shape))
 
 
+def convolution_nodes(graph: Any) -> list[Node]:
+    """Return the convolutions of a traced graph whose weights are constants, in its order."""
+    return [
+        node
+        for node in graph.get_ordered_ops()
+        if node.get_type_name() == "Convolution"
+        and node.input_value(1).get_node().get_type_name() == "Constant"
+    ]
+
+
+def traced_ranges(network: PlainNetwork, planes: np.ndarray) -> Ranges:
+    """Return the ranges of all convolutions of a network of one's own; planes: [P, B, C, H, W] float32."""
+    library = openvino()
+    op, graph, results = library.opset13, traced(network, planes.shape[1:]), list[Node]()
+    for node in convolution_nodes(graph):
+        for reduce in (op.reduce_min, op.reduce_max):
+            results.append(op.result(reduce(node.input_value(0), op.constant(np.arange(4)), False)))
+    if not results:
+        return []
+    looked_at = library.Model(results, graph.get_parameters())
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
+    compiled = library.Core().compile_model(looked_at, "CPU", settings)
+    met = np.array([[float(each) for each in compiled(batch).values()] for batch in planes])
+    lows, highs = met[:, 0::2].min(0).clip(max=0.0), met[:, 1::2].max(0).clip(min=0.0)
+    return list(zip(lows.tolist(), highs.tolist(), strict=True))
+
+
+def with_levels(graph: Any, ranges: Iterable[tuple[float, float]]) -> Any:
+    """Let the convolutions of a traced graph compute in int8, with `ranges` in their order; return it."""
+    op = openvino().opset13
+    for node, (low, high) in zip(convolution_nodes(graph), ranges, strict=False):
+        weight = node.input_value(1)
+        node.input(0).replace_source_output(levels(op, node.input_value(0), low, high).output(0))
+        rounded = weight_levels(op, weight, weight.get_node().get_data())
+        node.input(1).replace_source_output(rounded.output(0))
+    return graph
+
+
+def levels(op: Any, x: Node, low: float, high: float) -> Node:
+    """Round to 256 levels from `low` to `high`, moved so that 0 is one: padding must stay exact."""
+    step = max(high - low, 1e-6) / 255
+    lowest = -round(-low / step) * step
+    ends = [op.constant(np.array([end], np.float32)) for end in (lowest, lowest + 255 * step)]
+    return op.fake_quantize(x, *ends, *ends, levels=256)
+
+
+def weight_levels(op: Any, weight: Node, values: np.ndarray) -> Node:
+    """Round to 255 levels for each output channel, as many above 0 as below."""
+    largest = np.abs(values).max((1, 2, 3), keepdims=True).clip(min=np.float32(1e-6))
+    ends = [op.constant(-largest), op.constant(largest)]
+    return op.fake_quantize(weight, *ends, *ends, levels=255)
+
+
 class Graph:
     """Builds one graph: every method takes the node before and returns the one it adds."""
 
-    def __init__(self, library: ModuleType, shape: tuple[int, ...], ranges: Ranges) -> None:
+    def __init__(
+        self, library: ModuleType, shape: tuple[int, ...], ranges: dict[nn.Conv2d, tuple[float, float]]
+    ) -> None:
         self.library, self.ranges = library, ranges
         self.op = library.opset13
         self.planes = self.op.parameter(list(shape), np.float32, name="planes")
@@ -149,7 +206,8 @@ class Graph:
         assert layer.bias is not None
         weight, padding = self.constant(layer.weight), [layer.weight.shape[-1] // 2] * 2
         if layer in self.ranges:
-            x, weight = self.levels(x, *self.ranges[layer]), self.weight_levels(weight, layer.weight)
+            x = levels(self.op, x, *self.ranges[layer])
+            weight = weight_levels(self.op, weight, layer.weight.detach().numpy())
         x = self.op.convolution(x, weight, [1, 1], padding, padding, [1, 1])
         return self.op.add(x, self.constant(layer.bias[None, :, None, None]))
 
@@ -163,19 +221,6 @@ class Graph:
         return self.op.add(
             self.op.multiply(x, self.constant(layer.scale[None])), self.constant(layer.shift[None])
         )
-
-    def levels(self, x: Node, low: float, high: float) -> Node:
-        """Round to 256 levels from `low` to `high`, moved so that 0 is one: padding must stay exact."""
-        step = max(high - low, 1e-6) / 255
-        lowest = -round(-low / step) * step
-        ends = [self.op.constant(np.array([end], np.float32)) for end in (lowest, lowest + 255 * step)]
-        return self.op.fake_quantize(x, *ends, *ends, levels=256)
-
-    def weight_levels(self, weight: Node, values: Tensor) -> Node:
-        """Round to 255 levels for each output channel, as many above 0 as below."""
-        largest = values.detach().abs().amax((1, 2, 3), keepdim=True).clamp_min(1e-6)
-        ends = [self.constant(-largest), self.constant(largest)]
-        return self.op.fake_quantize(weight, *ends, *ends, levels=255)
 
     def constant(self, tensor: Tensor) -> Node:
         """Copy a layer's numbers into the graph."""

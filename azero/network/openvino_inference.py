@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -20,9 +21,9 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork, PlainNetwork, folded
 from azero.network.inference import InferenceChoice, check_batch, fitting
-from azero.network.int8 import Ranges, input_ranges
+from azero.network.int8 import Ranges, own_play
 from azero.network.model import Network
-from azero.network.openvino_graph import graph_of, openvino
+from azero.network.openvino_graph import graph_of, openvino, traced_ranges
 from azero.process.signals import handle_signals_here
 
 
@@ -68,10 +69,25 @@ def make_inferences(
         raise UserError(reason)
     with torch.no_grad():
         plain = folded(network).cpu().eval()
-    ranges = {}
-    if isinstance(plain, FoldedNetwork) and choice.precision == "int8":
-        ranges = input_ranges(plain, game)
+    ranges = input_ranges(plain, game) if choice.precision == "int8" else []
     return [OpenVinoInference(plain, ranges, game, choice) for _ in range(workers)]
+
+
+def input_ranges(plain: FoldedNetwork | PlainNetwork, game: Game) -> Ranges:
+    """Return the input ranges of the convolutions that compute in int8, of a network on the CPU in fp32.
+
+    Raises:
+        UserError: a network of one's own has no convolutions.
+    """
+    played = own_play(plain, game)
+    if isinstance(plain, FoldedNetwork):
+        return played.ranges
+    if ranges := traced_ranges(plain, played.planes):
+        return ranges
+    raise UserError(
+        f"The network of {plain.network.config.file} has no convolutions for int8; "
+        "set inference.precision=auto."
+    )
 
 
 class OpenVinoInference:
@@ -86,12 +102,16 @@ class OpenVinoInference:
     title = "network"
 
     def __init__(
-        self, folded: FoldedNetwork | PlainNetwork, ranges: Ranges, game: Game, choice: InferenceChoice
+        self,
+        folded: FoldedNetwork | PlainNetwork,
+        ranges: Iterable[tuple[float, float]],
+        game: Game,
+        choice: InferenceChoice,
     ) -> None:
         """See `make_inferences`.
 
-        `ranges` are those of the layers in int8. With int8 the other layers compute in bf16 if the CPU has
-        it.
+        `ranges` are those of the convolutions in int8. With int8 the other layers compute in bf16 if the CPU
+        has it.
         """
         self.folded, self.ranges = folded, ranges
         self.batch_size, self.batches = choice.batch_size, choice.batches

@@ -14,9 +14,9 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inference
 from azero.network.folded import FoldedNetwork
-from azero.network.int8 import GAMES, input_ranges, own_play
+from azero.network.int8 import GAMES, own_play, play_alone
 from azero.network.model import Network, build_network
-from azero.network.openvino_graph import Graph, openvino
+from azero.network.openvino_graph import Graph, levels, openvino
 
 
 @pytest.fixture(scope="module")
@@ -40,11 +40,11 @@ def test_the_network_plays_itself_from_the_first_ply_to_the_last_and_again(
 
 def test_ranges_hold_all_that_was_met_and_are_the_same_each_time(game: Game, network: Network) -> None:
     folded = FoldedNetwork(network)
-    ranges = input_ranges(folded, game)
-    assert list(ranges.values()) == list(input_ranges(folded, game).values()) and len(ranges) == 4
+    ranges = own_play(folded, game).ranges
+    assert ranges == play_alone(folded, game).ranges and len(ranges) == 4
     with torch.no_grad():
         first = torch.relu(folded.stem(torch.from_numpy(own_play(folded, game).planes).flatten(0, 1)))
-    assert next(iter(ranges.values())) == pytest.approx((0.0, float(first.max())))
+    assert ranges[0] == pytest.approx((0.0, float(first.max())))
 
 
 def test_its_answers_are_the_network_s_own_and_the_last_networks_are_remembered(
@@ -93,7 +93,7 @@ def test_equal_networks_give_equal_answers(game: Game, block: str) -> None:
 def test_levels_reach_from_end_to_end_and_keep_0(low: float, high: float) -> None:
     library = openvino()
     graph = Graph(library, (1, 1, 1, BATCH), {})
-    answer = graph.op.result(graph.levels(graph.planes, low, high))
+    answer = graph.op.result(levels(graph.op, graph.planes, low, high))
     model = library.Model([answer], [graph.planes], "levels")
     request = library.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     asked = np.linspace(low, high, BATCH, dtype=np.float32)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from answering import needs_openvino
 from places import PROJECT
 from running import RunProgram
 
@@ -19,9 +20,11 @@ from azero.games import make_game
 from azero.games import own_files as allowed
 from azero.games.game import Game
 from azero.network.backends import make_inference
-from azero.network.choosing import choose_inference, strays
+from azero.network.choosing import choose_inference, strays, worth_timing
+from azero.network.folded import folded
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network, pack_network, resized, unpack_network
+from azero.network.openvino_inference import input_ranges
 
 PAGE = PROJECT / "docs" / "your_own_network.md"
 GUIDE = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
@@ -44,6 +47,26 @@ class Layers(nn.Module):
 
 def make_network(planes_shape, num_actions, options):
     return Layers(18, num_actions, **options)
+"""
+TOWER = """
+from torch import nn
+
+
+class Tower(nn.Module):
+    def __init__(self, planes, moves, channels):
+        super().__init__()
+        self.first, self.norm = nn.Conv2d(planes, channels, 3, padding=1), nn.BatchNorm2d(channels)
+        self.second, self.third = nn.Conv2d(channels, channels, 3, padding=1), nn.Conv2d(channels, 8, 1)
+        self.policy, self.value = nn.Linear(72, moves), nn.Linear(72, 1)
+
+    def forward(self, planes):
+        x = self.norm(self.first(planes)).relu()
+        x = self.third((x + self.second(x)).relu()).relu().flatten(1)
+        return self.policy(x), self.value(x)
+
+
+def make_network(planes_shape, num_actions, options):
+    return Tower(planes_shape[0], num_actions, **options)
 """
 
 
@@ -101,12 +124,37 @@ def test_backends_give_its_answers(
     assert strays(network, inference, planes_of(16)) < most
 
 
-def test_int8_is_not_offered_and_refused(game: Game, transformer: NetworkConfig) -> None:
-    network = build_network(transformer, game, seed=1)
-    choice = choose_inference(network, game, InferenceConfig(backend="torch"), "cpu", 16, planes_of(16))
-    assert choice.precision != "int8"
-    with pytest.raises(UserError, match=r"has no int8; set inference\.precision=auto"):
-        choose_inference(network, game, InferenceConfig(precision="int8"), "cpu", 16, planes_of(16))
+def tower(folder: Path, channels: int) -> NetworkConfig:
+    """Return a network of one's own with three convolutions and a batch norm."""
+    (folder / "tower.py").write_text(TOWER)
+    return NetworkConfig(file=str(folder / "tower.py"), options={"channels": channels})
+
+
+@needs_openvino
+def test_convolutions_compute_in_int8(game: Game, tmp_path: Path) -> None:
+    network = build_network(tower(tmp_path, 16), game, 1)
+    exact, rounded = (
+        make_inference(network, game, InferenceChoice("openvino", precision, 16, "cpu", 0.0))
+        for precision in ("fp32", "int8")
+    )
+    assert strays(network, exact, planes_of(16)) < 1e-5 < strays(network, rounded, planes_of(16)) < 0.02
+    plain = folded(network).cpu().eval()
+    ranges = input_ranges(plain, game)
+    assert len(ranges) == 3 and ranges[0] == (0.0, 1.0) and ranges == input_ranges(plain, game)
+
+
+@needs_openvino
+def test_int8_is_tried_for_wide_towers_and_needs_convolutions(
+    game: Game, tmp_path: Path, transformer: NetworkConfig
+) -> None:
+    ways = {
+        channels: worth_timing(build_network(tower(tmp_path, channels), game, 1), InferenceConfig(), "cpu")
+        for channels in (63, 64)
+    }
+    assert ("openvino", "int8") not in ways[63] and ways[64] == [*ways[63], ("openvino", "int8")]
+    network, int8 = build_network(transformer, game, 1), InferenceConfig(precision="int8")
+    with pytest.raises(UserError, match=r"transformer\.py has no convolutions for int8; set inference\.prec"):
+        choose_inference(network, game, int8, "cpu", 16, planes_of(16))
 
 
 def test_a_win_draw_loss_value(game: Game, tmp_path: Path) -> None:

@@ -178,9 +178,7 @@ def test_a_game_is_pasted_and_dropped_and_one_of_several_is_chosen(open_page: Ca
     page.get_by_role("button", name="To the start").click()
     expect(page.locator(".badge.sign text")).to_have_text(["△", "1", "A"])
     expect(page.locator("[role=gridcell][aria-label^='c3,'][aria-label$=', 1']")).to_have_count(1)
-    expect(page.locator("[aria-label='a5, empty, can be played, arrow to c3']")).to_have_count(
-        1
-    )
+    expect(page.locator("[aria-label='a5, empty, can be played, arrow to c3']")).to_have_count(1)
     expect(page.locator(".arrows .drawn")).to_have_count(1)
     page.get_by_role("button", name="Forward").click()
     expect(page.locator(".badge.sign, .arrows .drawn")).to_have_count(0)
