@@ -73,11 +73,13 @@ class Searcher:
         self.pause: Pause = None
         self.slice_nodes = 8  # few at first, because a heuristic may be slow
 
-    def search(self, state: np.ndarray, banned: np.ndarray | None = None, pause: Pause = None) -> Found:
-        """Search `state` [S] to the full depth, without its banned moves [A]."""
+    def search(
+        self, state: np.ndarray, banned: np.ndarray | None = None, pause: Pause = None, depth: int = 0
+    ) -> Found:
+        """Search `state` [S] to a depth, 0: the full one, without its banned moves [A]."""
         begin, self.pause = time.perf_counter(), pause
         self.number += 1
-        found = self.search_to(self.depth, state, banned, NO_ACTION, math.inf)
+        found = self.search_to(depth or self.depth, state, banned, NO_ACTION, math.inf)
         return (found or self.found_so_far(state, banned))._replace(seconds=time.perf_counter() - begin)
 
     def deepen(
@@ -87,8 +89,11 @@ class Searcher:
         banned: np.ndarray | None = None,
         pause: Pause = None,
         value_wanted: bool = False,
+        depth: int = 0,
     ) -> Found:
         """Search `state` [S] to depth 1, 2, 3, … and return the result of the last finished search.
+
+        depth: the last one; 0: the full depth.
 
         It ends when the time is up, when the result is exact, and, without `value_wanted`, after one ply if
         there is only one move. In a lost position it returns the move that was found losing last.
@@ -97,9 +102,9 @@ class Searcher:
         self.number += 1
         nodes, result = 0, None
         is_forced = not value_wanted and self.moves(state, banned).sum() == 1
-        for depth in range(1, (1 if is_forced else self.depth) + 1):
+        for plies in range(1, (1 if is_forced else depth or self.depth) + 1):
             first_action = result.action if result else NO_ACTION
-            found = self.search_to(depth, state, banned, first_action, begin + seconds)
+            found = self.search_to(plies, state, banned, first_action, begin + seconds)
             nodes += self.nodes
             if found is None:
                 break

@@ -102,7 +102,13 @@ def never() -> bool:
 
 
 class ThinkingPlayer(Player, Protocol):
-    """A player that thinks about one game until it is told to stop. All players of `MODULES` are such."""
+    """A player that thinks about one game until it is told to stop. All players of `MODULES` are such.
+
+    Attributes:
+        takes_most: whether a thought can be limited by `most`.
+    """
+
+    takes_most: bool
 
     def think(
         self,
@@ -110,6 +116,7 @@ class ThinkingPlayer(Player, Protocol):
         seconds: float = 0.0,
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
+        most: int = 0,
     ) -> Thought:
         """Return its move in a game that is not over, and what it thinks of the others if it searches them.
 
@@ -119,6 +126,8 @@ class ThinkingPlayer(Player, Protocol):
             stopping: asked many times a second whether to move at once, with what was found so far.
             report: receives what a search has found, some ten times a second and at its end. Searches that
                 can be shown do (`growing.Analyst`).
+            most: simulations, or plies of alpha-beta, that it may take; 0: its own number. It counts where
+                `takes_most`.
         """
 
     def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:

@@ -42,6 +42,8 @@ class AlphaBetaPlayer(Deterministic):
     With seconds for a move, which only a client gives, it searches to depth 1, 2, … up to that depth.
     """
 
+    takes_most = True
+
     def __init__(self, name: str, searcher: Searcher) -> None:
         self.name, self.searcher = name, searcher
         self.found: list[Found] = []  # results of the latest `choose`
@@ -56,9 +58,10 @@ class AlphaBetaPlayer(Deterministic):
 
     def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
         """Return move, value and effort for one state [S] without its banned moves [A]."""
+        depth = self.at_most(self.searcher.depth)
         if self.seconds:
-            return self.searcher.deepen(state, self.seconds, banned, self.pause)
-        return self.searcher.search(state, banned, self.pause)
+            return self.searcher.deepen(state, self.seconds, banned, self.pause, depth=depth)
+        return self.searcher.search(state, banned, self.pause, depth)
 
 
 def default_depth(game: Game) -> int:

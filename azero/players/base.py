@@ -26,10 +26,13 @@ class Thinking(ThinkingPlayer):
         seconds: for each move; 0: no limit.
         pause: `choose` calls it between two pieces of work and, if it returns True, ends with what was found
             so far; None: there is nothing to ask.
+        most: simulations or plies of the thought under way; 0: the player's own number.
     """
 
     seconds = 0.0
     pause: Callable[[], bool] | None = None
+    takes_most = False
+    most = 0
 
     def think(
         self,
@@ -37,6 +40,7 @@ class Thinking(ThinkingPlayer):
         seconds: float = 0.0,
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
+        most: int = 0,
     ) -> Thought:
         """Return the move in a game that is not over; see `ThinkingPlayer`."""
         own_seconds, now = self.seconds, time.perf_counter()
@@ -53,15 +57,19 @@ class Thinking(ThinkingPlayer):
                 due = time.perf_counter() + REPORT_SECONDS
             return stopping()
 
-        self.seconds, self.pause = seconds or own_seconds, pause
+        self.seconds, self.pause, self.most = seconds or own_seconds, pause, most
         try:
             action = move_of(self, at)
         finally:
-            self.seconds, self.pause = own_seconds, None
+            self.seconds, self.pause, self.most = own_seconds, None, 0
         found = (self.read() or Thought(action))._replace(best=action)
         if report and found.moves:
             report(found)
         return found
+
+    def at_most(self, own: int) -> int:
+        """Return the simulations or plies of a search: `own`, or what `think` allows if that is less."""
+        return min(own, self.most or own)
 
     def read(self) -> Thought | None:
         """Return what the latest search has found; None: nothing yet, or nothing that can be shown."""

@@ -34,6 +34,8 @@ class Options(PlayerOptions):
 class FlatMonteCarloPlayer(Drawing):
     """Shares rollouts equally among legal moves and plays the best mean; of equal moves the first."""
 
+    takes_most = True
+
     def __init__(self, game: Game, judge: Judge, rollouts: int, num_simulations: int, seconds: float) -> None:
         """Limits: `rollouts` of each legal move, `num_simulations` of all, `seconds`; 0 for none."""
         limit = f"{rollouts} a move" if rollouts else num_simulations or f"{seconds:g} s"
@@ -65,7 +67,7 @@ class FlatMonteCarloPlayer(Drawing):
         """Return the most rollouts of a state [S]."""
         if self.rollouts:
             return self.rollouts * int((self.game.legal_mask(state) & ~banned).sum())
-        return self.num_simulations or UNLIMITED
+        return self.at_most(self.num_simulations or UNLIMITED)
 
 
 def make(game: Game, options: Options) -> FlatMonteCarloPlayer:

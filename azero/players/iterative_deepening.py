@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from azero.classic.deepening import Found, Searcher
+from azero.classic.deepening import Searcher
 from azero.config.schema import setting
 from azero.games.game import Game
 from azero.heuristics import choose_heuristic
@@ -43,10 +41,6 @@ class IterativeDeepening(AlphaBetaPlayer):
         super().__init__("iterative_deepening", searcher)
         self.seconds = seconds
         searcher.deepen(searcher.game.initial_state(), 0.0)  # compile before the first move
-
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
-        """Return move, value and effort for one state [S] without its banned moves [A]."""
-        return self.searcher.deepen(state, self.seconds, banned, self.pause)
 
 
 def make(game: Game, options: Options, inference: Inference | None = None) -> IterativeDeepening:

@@ -91,6 +91,7 @@ class PvMcts(Thinking):
     """A player that searches with a network, without the noise of self-play."""
 
     name = "pv_mcts"
+    takes_most = True
 
     def __init__(
         self,
@@ -172,7 +173,7 @@ class PvMcts(Thinking):
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        self.searches.begin(states, games, banned)
+        self.searches.begin(states, games, banned, self.at_most(self.search.num_simulations))
         if self.one_by_one:
             for game in games.tolist():
                 self.think_alone(game)

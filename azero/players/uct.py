@@ -77,6 +77,8 @@ class Options(PlayerOptions):
 class UctPlayer(MostVisited):
     """Searches every move from scratch by UCT."""
 
+    takes_most = True
+
     def __init__(self, game: Game, uct: Uct, num_simulations: int, seconds: float) -> None:
         """`seconds` is the time for each move; 0 for no limit."""
         super().__init__(f"uct {seconds:g} s" if seconds else f"uct {num_simulations}", game)
@@ -92,14 +94,14 @@ class UctPlayer(MostVisited):
 
     def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Search each of states [B, S] in turn; return the visits of each action, [B, A] int64."""
-        counts = np.zeros(banned.shape, np.int64)
+        counts, simulations = np.zeros(banned.shape, np.int64), self.at_most(self.num_simulations)
         if self.seconds or self.pause:
             for row, state in enumerate(states):
                 begin_search(self.game.rule_addresses, self.tree, state, banned[row])
-                self.search_on(self.num_simulations, self.seconds or math.inf, streams[row])
+                self.search_on(simulations, self.seconds or math.inf, streams[row])
                 read_visit_counts(self.tree, counts[row])
         else:
-            addresses, simulations = self.game.rule_addresses, self.num_simulations
+            addresses = self.game.rule_addresses
             search_positions(addresses, self.tree, self.uct, states, banned, simulations, streams, counts)
         return counts
 
@@ -117,10 +119,11 @@ class UctPlayer(MostVisited):
         seconds: float = 0.0,
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
+        most: int = 0,
     ) -> Thought:
         """Return the move in a game, which depends on its seed and the position, not on searches before."""
         self.words[:1, 1] = len(at.actions) << 32
-        return super().think(at, seconds, stopping, report)
+        return super().think(at, seconds, stopping, report, most)
 
     def read(self) -> Thought | None:
         """Return what the latest search has found."""

@@ -96,6 +96,7 @@ class Thinker:
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
         saves_time: bool = True,
+        most: int = 0,
     ) -> Thought:
         """Return the player's move in a game that is not over; arguments as for `ThinkingPlayer.think`.
 
@@ -105,7 +106,7 @@ class Thinker:
         self.searched = not (seconds and saves_time and len(legal := at.legal_actions()) == 1)
         if not self.searched:
             return Thought(legal[0])
-        return player.think(at, shorter(self.own_seconds, seconds), stopping, report)
+        return player.think(at, shorter(self.own_seconds, seconds), stopping, report, most)
 
     def analyse(
         self,

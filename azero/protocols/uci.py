@@ -249,13 +249,13 @@ class Uci:
             self.write(f"bestmove {at.game.action_name(at.state, legal[0]) if at and legal else NO_MOVE}")
             return
         seconds, is_enough, shown = self.seconds(at), False, list[str]()
-        thinker = self.thinker(bool(seconds))
+        thinker, most = self.thinker(bool(seconds))
         if self.go.infinite or (self.go.ponder and seconds):
             seconds = FOREVER
         elif seconds:
             self.deadline = began + seconds
             seconds = max(LEAST, self.deadline - time.perf_counter())
-        elif isinstance(thinker.player, AlphaBetaPlayer):
+        elif most or isinstance(thinker.player, AlphaBetaPlayer):
             seconds = FOREVER  # depth 1, 2, …: a stop finds a good move, and the shortest mate comes first
 
         def report(thought: Thought) -> None:
@@ -268,7 +268,7 @@ class Uci:
                     self.write(line)
 
         thought = thinker.choose(
-            at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None
+            at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None, most
         )
         is_alone = thinker.searched and not thought.moves
         if is_alone and (line := effort_line(self.game, at.state, thinker.latest)):
@@ -390,12 +390,17 @@ class Uci:
         """Return the player as it is; see `players`."""
         return self.players()[0]
 
-    def thinker(self, has_time: bool) -> Thinker:
-        """Return the player with the limits of `go`; has_time: whether there are seconds for the move."""
+    def thinker(self, has_time: bool) -> tuple[Thinker, int]:
+        """Return the player with the limits of `go`, and the most simulations or plies, 0: its own number.
+
+        has_time: whether there are seconds for the move.
+        """
         known, (plain, clocked) = settings(schema_of(self.spec)), self.players()
         if not self.go.limit or self.go.limit[0] not in known:
-            return clocked if has_time or self.go.infinite else plain
+            return (clocked if has_time or self.go.infinite else plain), 0
         option, most = self.go.limit
+        if clocked.player.takes_most:  # at once, with what it knows from before
+            return clocked, most
         low, high = known[option].between or (1, 1_000_000)
         spec = without_defaults(self.spec)
         if typed := spec.options.get(option):
@@ -404,7 +409,7 @@ class Uci:
         if self.limited is None or self.limited[:2] != (option, most):
             spec = replace(spec, options={**spec.options, option: most})
             self.limited = (option, most, Thinker(spec, self.game, self.config, self.seed))
-        return self.limited[2]
+        return self.limited[2], 0
 
 
 def without_defaults(spec: PlayerSpec) -> PlayerSpec:

@@ -42,7 +42,7 @@ def new_simulations(player: object, thought: Thought) -> int:
     if not isinstance(player, PvMcts):
         return thought.visits
     left = int(player.tree.searches["simulations_left"][0])
-    return min(thought.visits, player.search.num_simulations - left)
+    return min(thought.visits, player.searches.budget - left)
 
 
 def without_speed(line: str) -> str:

@@ -83,11 +83,14 @@ class Searches:
     """The trees of G games and their searches under way.
 
     Game g draws its random numbers from a stream seeded by seeds[g], [G] uint64.
+
+    Attributes:
+        budget: the simulations of the searches that began last.
     """
 
     def __init__(self, game: Game, search: SearchConfig, seeds: np.ndarray) -> None:
         num_games, num_nodes = len(seeds), nodes_needed(search.num_simulations, search.tree_reuse)
-        self.game, self.search = game, search
+        self.game, self.search, self.budget = game, search, search.num_simulations
         self.tree = trees_of(game, num_games, num_nodes)
         self.algorithm = make_algorithm(search, num_games, game.num_actions)
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
@@ -104,8 +107,12 @@ class Searches:
         with explaining_search(self.search):
             draw_noises(self.algorithm, games, plies, schedule, self.streams)
 
-    def begin(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None) -> None:
+    def begin(
+        self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None, budget: int = 0
+    ) -> None:
         """Begin to search states [B, S], one of each of `games` [B], without banned [B, A] moves.
+
+        budget: simulations, at most those of `search`; 0: these.
 
         Raises:
             BrokenGame: every legal move of a state is banned.
@@ -122,6 +129,8 @@ class Searches:
             self.search.tree_reuse,
             self.scratch.new_index,
         )
+        self.budget = budget or self.search.num_simulations
+        self.tree.searches["simulations_left"][games] = self.budget  # fewer than the tree has room for
         for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
             if moves.any():
                 self.bans[game] = moves
@@ -135,7 +144,7 @@ class Searches:
         games = games[[b in self.bans and bool(self.tree.nodes["expanded"][b, ROOT]) for b in games.tolist()]]
         if len(games):
             ban_roots(self.tree, games, np.stack([self.bans.pop(b) for b in games.tolist()]))
-            self.tree.searches["simulations_left"][games] = self.search.num_simulations
+            self.tree.searches["simulations_left"][games] = self.budget
         return games
 
     def choose(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> np.ndarray:

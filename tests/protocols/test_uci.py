@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from searching import FakeInference
 from waiting import wait_for
 
-from azero.cli.player_spec import PlayerSpec
+from azero.cli.player_spec import PlayerSpec, make_from_spec
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
@@ -33,7 +33,7 @@ from azero.players.pv_mcts import PvMcts
 from azero.process.background import in_background
 from azero.protocols import thinking
 from azero.protocols.lines import Lines
-from azero.protocols.uci import Uci, check_moves
+from azero.protocols.uci import Narrowed, Uci, check_moves
 from azero.protocols.uci_go import Go, read_go
 from azero.protocols.uci_info import info_lines, new_simulations
 from azero.records.signs import centipawns
@@ -258,6 +258,52 @@ def test_a_default_number_of_simulations_does_not_bind_a_client() -> None:
         (nodes,) = re.findall(r" nodes (\d+) ", session("go movetime 300", spec=spec)[-2])
         assert 20 <= int(nodes) <= most and (int(nodes) > 20) == bool(defaults)
     assert " nodes 100 " in session("go nodes 400")[-2]  # what was typed binds
+
+
+@pytest.mark.parametrize("name, limits", [
+    ("uct", ("nodes 30", "nodes 31", "nodes 1000000 movetime 40")),
+    ("flat_monte_carlo", ("nodes 50", "nodes 1000000 movetime 40")),
+    ("alpha_beta", ("depth 2", "depth 1", "depth 60 movetime 40")),
+    ("iterative_deepening", ("depth 2", "depth 1", "mate 40 movetime 40")),
+])  # fmt: skip
+def test_a_limit_of_go_makes_no_player(
+    name: str, limits: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A player takes memory and time; `stop` and the clock could not end its making."""
+    made = list[PlayerSpec]()
+
+    def make(spec: PlayerSpec, *rest: Any, **options: Any) -> Any:
+        made.append(spec)
+        return make_from_spec(spec, *rest, **options)
+
+    monkeypatch.setattr(thinking, "make_from_spec", make)
+    spec = PlayerSpec("player", name, {})
+    session("isready", "go movetime 1", spec=spec)
+    usual = len(made)
+    answers = session("isready", *(f"go {limit}" for limit in limits), spec=spec)
+    assert len(made) == 2 * usual and len(bestmoves(answers)) == len(limits)
+
+
+def test_a_thought_takes_at_most_so_many_simulations_or_plies() -> None:
+    """Without the banned moves the root is expanded first; that is no simulation. Then all are left again."""
+    at = GameInProgress(GARDNER)
+    config = SearchConfig(num_simulations=16, tree_reuse=False)
+    search = PvMcts(GARDNER, FakeInference(GARDNER), config, seconds=60.0)
+    uct = make_player("uct", GARDNER, num_simulations=16)
+    for player in (search, uct):
+        player.new_games(np.zeros(1, np.uint64))
+        assert [player.think(at, most=most).visits for most in (5, 16, 40, 0)] == [5, 16, 16, 16]
+    narrowed = Narrowed.along(at.game, at.actions, at.states)
+    narrowed.left_out = np.arange(GARDNER.num_actions) == at.legal_actions()[0]
+    assert search.think(narrowed, most=7).visits == 7 and search.think(narrowed).visits == 16
+    alpha_beta: Any = make_player("alpha_beta", GARDNER, depth=3)
+    depths = [(alpha_beta.think(at, most=most), alpha_beta.found[0].depth)[1] for most in (1, 2, 9, 0)]
+    assert depths == [1, 2, 3, 3]
+
+
+def test_a_player_that_keeps_no_time_searches_as_many_as_asked_for() -> None:
+    spec = PlayerSpec("player", "pure_mcts", {})
+    assert len(bestmoves(session("go nodes 60", "go nodes 61", spec=spec))) == 2
 
 
 def test_a_player_that_cannot_be_made_ends_the_engine() -> None:
