@@ -106,11 +106,11 @@ def explaining(name: str, what: str = UNFIT) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a person's file may not end the program
         raise fault_of(name, error, what) from error
 
 
-def fault_of(name: str, error: Exception, what: str = UNFIT) -> UserError:
+def fault_of(name: str, error: BaseException, what: str = UNFIT) -> UserError:
     """Return an error that says what a person's code raised, and in which line."""
     if isinstance(error, UserError):
         return error
@@ -121,10 +121,10 @@ def fault_of(name: str, error: Exception, what: str = UNFIT) -> UserError:
         said, line = explained(error, path)
         own = [line or own[-1]] if line or own else []
     place = f" (line {own[-1]})" if own else ""
-    return UserError(f"{name} {what}: {type(error).__name__}: {said}{place}.")
+    return UserError(f"{name} {what}: {type(error).__name__}{f': {said}' * bool(said)}{place}.")
 
 
-def explained(error: Exception, path: str) -> tuple[str, int | None]:
+def explained(error: BaseException, path: str) -> tuple[str, int | None]:
     """Return what Numba's error says, and the line of the file in which it arose, if known."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))  # without colours
     lines = [line.strip() for line in text.splitlines()]

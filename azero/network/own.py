@@ -36,6 +36,8 @@ def digest_of(file: str) -> str:
     Raises:
         UserError: it cannot be read, or is no Python.
     """
+    if not file.endswith(".py"):
+        raise UserError(f"network.file={file} must be a Python file, which ends in .py.")
     left_out = (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING)
     try:
         tokens = tokenize.tokenize(io.BytesIO(Path(file).read_bytes()).readline)
@@ -99,8 +101,10 @@ def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, fi
     """
     with explaining(file):
         pair = layers(planes)
-    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(map(torch.is_tensor, pair))):
-        raise UserError(f"The network of {file} returns {type(pair).__name__}; {ANSWER}.")
+    is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+    if not (is_pair and all(map(torch.is_tensor, pair))):
+        parts = f" of {', '.join(type(part).__name__ for part in pair)}" if isinstance(pair, tuple) else ""
+        raise UserError(f"The network of {file} returns {type(pair).__name__}{parts}; {ANSWER}.")
     rows, (policy, value) = planes.shape[0], pair
     if policy.shape != (rows, num_actions) or value.shape not in ((rows,), (rows, 1), (rows, 3)):
         shapes = f"{list(policy.shape)} and {list(value.shape)}"
@@ -108,9 +112,8 @@ def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, fi
     value = value.flatten(1) if value.ndim > 1 else value.unsqueeze(1)
     if value.shape[1] != values:
         right = "wdl" if values == 1 else "scalar"
-        raise UserError(
-            f"The network of {file} has {value.shape[1]} values; set network.value_output={right}."
-        )
+        count = f"{value.shape[1]} value" + "s" * (value.shape[1] > 1)
+        raise UserError(f"The network of {file} has {count}; set network.value_output={right}.")
     return [policy, value]
 
 
@@ -135,8 +138,8 @@ def check_layers(make: Callable[[], nn.Module], planes: Tensor, file: str) -> No
         file: its file, for messages.
 
     Raises:
-        UserError: it answers differently the second time, mixes the positions of a batch, or has weights that
-            do not learn or are no 32-bit numbers.
+        UserError: it answers differently the second time or with what is no number, mixes the positions of a
+            batch, or has weights that do not learn or are no 32-bit numbers.
     """
     network, other = make(), make()
     for (name, one), two in zip(network.state_dict().items(), other.state_dict().values(), strict=True):
@@ -146,16 +149,20 @@ def check_layers(make: Callable[[], nn.Module], planes: Tensor, file: str) -> No
             raise UserError(f"{name} of {file} differs each time; first weights must come from torch alone.")
     with torch.no_grad():
         whole = network.eval()(planes)
+        if not all(answer.isfinite().all() for answer in whole):
+            raise UserError(f"The network of {file} answers NaN or infinity; all answers must be numbers.")
         alone = [torch.cat(column) for column in zip(*map(network, planes.split(1)), strict=True)]
         if not all(map(lambda one, two: torch.allclose(one, two, atol=CLOSE), whole, alone)):
             raise UserError(f"The network of {file} answers a position otherwise alone than in a batch.")
         network.train()
-        if not torch.equal(network(planes)[0], network(planes)[0]):
+        if not all(map(torch.equal, network(planes), network(planes))):
             raise UserError(
                 f"The network of {file} answers by chance in training, such as by dropout, which a run that "
                 "goes on could not repeat; take that out."
             )
-    policy, value = network(planes)
-    (policy.square().sum() + value.square().sum()).backward()
+    learning = sum(answer.square().sum() for answer in network(planes) if answer.requires_grad)
+    if not torch.is_tensor(learning):
+        raise UserError(f"The network of {file} answers without its weights, so it cannot learn.")
+    learning.backward()
     if idle := [name for name, weights in network.named_parameters() if weights.grad is None]:
-        raise UserError(f"{idle[0]} of {file} has no part in the answers; take it out.")
+        raise UserError(f"{idle[0].partition('.')[2]} of {file} has no part in the answers; take it out.")

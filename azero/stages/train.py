@@ -132,7 +132,7 @@ def unpack_candidate(run: Run) -> LoadedNetwork:
 
     Raises:
         DamagedFile: the candidate is damaged, or holds no network although it is as it was written.
-        UserError: so is the champion, which is needed.
+        UserError: so is the champion, which is needed; or the network's own file is missing or has changed.
     """
     data, candidate = run.read_candidate(), run.state.candidate
     assert candidate is not None
@@ -140,8 +140,8 @@ def unpack_candidate(run: Run) -> LoadedNetwork:
     try:
         return unpack_network(data, name)
     except UserError as fault:
-        if candidate == run.state.champion:
-            raise
+        if candidate == run.state.champion or run.state.config.get("network.file"):
+            raise  # the file is at fault, not the candidate, which is as it was written
         raise DamagedFile(name, str(fault).removeprefix(f"{name}: ").removeprefix(f"{name} ")) from fault
 
 

@@ -11,9 +11,10 @@ import torch
 from answering import needs_openvino
 from places import PROJECT
 from running import RunProgram
+from toy import NAME, Told, advance, toy_config
 
 from azero.cli.hydra_program import compose
-from azero.config.schema import InferenceConfig, NetworkConfig, UserError
+from azero.config.schema import EvaluateConfig, InferenceConfig, NetworkConfig, UserError
 from azero.export.onnx import write_onnx
 from azero.export.torchscript import write_torchscript
 from azero.games import make_game
@@ -25,6 +26,8 @@ from azero.network.folded import folded
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network, pack_network, resized, unpack_network
 from azero.network.openvino_inference import input_ranges
+from azero.run.run import Run
+from azero.stages.train import read_start
 
 PAGE = PROJECT / "docs" / "your_own_network.md"
 GUIDE = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
@@ -251,7 +254,7 @@ BAD: dict[str, tuple[str, str, str]] = {  # what is replaced, by what, and the s
     "weights that do not learn": (
         INIT,
         f"{INIT}\n        self.more = nn.Linear(2, 2)",
-        r"layers\.more\.weight of .* has no part in the answers",
+        r"^more\.weight of .* has no part in the answers",
     ),
     "weights of 64 bits": (
         "return Layers(18, num_actions, **options)",
@@ -262,6 +265,28 @@ BAD: dict[str, tuple[str, str, str]] = {  # what is replaced, by what, and the s
         FLAT,
         f"nn.functional.dropout({FLAT} + 1, 0.5, self.training)",
         "answers by chance in training",
+    ),
+    "dropout of the value": (
+        ", self.value(x)",
+        ", self.value(nn.functional.dropout(x + 1, 0.5, self.training))",
+        "answers by chance in training",
+    ),
+    "no numbers": (", self.value(x)", ", self.value(x) * float('nan')", "answers NaN or infinity"),
+    "infinity": ("self.policy(x),", "self.policy(x) + float('inf'),", "answers NaN or infinity"),
+    "no weights": (
+        "return self.policy(x), self.value(x)",
+        "return x.new_zeros(len(x), 9), x.new_zeros(len(x), 1)",
+        "answers without its weights, so it cannot learn",
+    ),
+    "three answers": (
+        ", self.value(x)",
+        ", self.value(x), None",
+        "returns tuple of Tensor, Tensor, NoneType",
+    ),
+    "the end of the program": (
+        "import torch\n",
+        "import sys, torch\nsys.exit(3)\n",
+        r"SystemExit: 3 \(line 4\)",
     ),
     "positions that are mixed": (FLAT, f"{FLAT} + {FLAT}.mean(0)", "otherwise alone than in a batch"),
 }
@@ -274,6 +299,29 @@ def test_a_bad_file_is_refused_in_one_sentence(game: Game, tmp_path: Path, mista
     with pytest.raises(UserError, match=sentence) as refused:
         build_network(NetworkConfig(file=str(tmp_path / "bad.py")), game, seed=1)
     assert "\n" not in str(refused.value)
+
+
+def test_another_ending_is_refused(game: Game, tmp_path: Path) -> None:
+    (tmp_path / "tower.txt").write_text(TOWER)
+    with pytest.raises(UserError, match=r"tower\.txt must be a Python file, which ends in \.py"):
+        build_network(NetworkConfig(file=str(tmp_path / "tower.txt")), game, seed=1)
+
+
+def test_an_edited_file_loses_no_network(tmp_path: Path) -> None:
+    """Candidate 1 is trained but not promoted, so that it differs from champion 0."""
+    config = toy_config(
+        tmp_path, network=tower(tmp_path, 4), cycles=1, evaluate=EvaluateConfig(games=2, threshold=0.999)
+    )
+    advance(config)
+    with Run.open(config, NAME, "test") as run:
+        assert run.state.candidate != run.state.champion
+        path, weights = Path(config.network.file), run.read_candidate()
+        path.write_text(TOWER.replace("relu().flatten", "sigmoid().flatten"))
+        with pytest.raises(UserError, match=r"tower\.py has changed since it made this network"):
+            read_start(run, Told())
+        path.write_text(TOWER)
+        assert run.read_candidate() == weights
+        assert read_start(run, Told()).cycle == 1
 
 
 def test_settings_that_do_not_go_together() -> None:
