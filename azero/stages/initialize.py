@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Any
 
-from azero.config.schema import Config, UserError
+from azero.config.schema import Config, NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.inference import resolve_device
@@ -29,12 +30,27 @@ def source_network(config: Config, game: Game) -> Network | None:
         return None
     source = Run.read(config, config.init_from)
     loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}")
-    theirs, ours = asdict(loaded.network.config), asdict(config.network)
-    if differing := [key for key in ours if theirs[key] != ours[key]]:
-        had = ", ".join(f"network.{key}={theirs[key]}, not {ours[key]}" for key in differing)
-        wanted = " ".join(f"network.{key}={theirs[key]}" for key in differing)
-        raise UserError(f"init_from={config.init_from} has {had}; set {wanted}.")
+    theirs, ours = deciding(loaded.network.config), deciding(config.network)
+    if differing := [key for key in theirs if theirs[key] != ours.get(key)]:
+        wanted = [f"{key}={theirs[key]}" for key in differing]
+        instead = [f", not {ours[key]}" if ours.get(key, "") != "" else "" for key in differing]
+        had = ", ".join(map("".join, zip(wanted, instead, strict=True)))
+        raise UserError(f"init_from={config.init_from} has {had}; set {' '.join(wanted)}.")
+    if more := [key for key in ours if key not in theirs and key.startswith("network.options.")]:
+        raise UserError(f"init_from={config.init_from} has no {', '.join(more)}; leave that out.")
     return resized(loaded, game, first_seed(config))
+
+
+def deciding(config: NetworkConfig) -> dict[str, Any]:
+    """Return the settings that decide a network's layers, by the names that a person types.
+
+    Those of azero's own layers have no effect on a network of a person's file.
+    """
+    known = {key: value for key, value in asdict(config).items() if key != "options"}
+    if config.file:
+        known = {key: known[key] for key in ("file", "value_output", "policy_output")}
+    known |= {f"options.{key}": value for key, value in config.options.items()}
+    return {f"network.{key}": value for key, value in known.items()}
 
 
 def first_seed(config: Config) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from answering import needs_openvino
-from places import PROJECT
+from places import PROJECT, SUPPORT
 from running import RunProgram
 from toy import NAME, Told, advance, toy_config
 
@@ -51,26 +51,7 @@ class Layers(nn.Module):
 def make_network(planes_shape, num_actions, options):
     return Layers(18, num_actions, **options)
 """
-TOWER = """
-from torch import nn
-
-
-class Tower(nn.Module):
-    def __init__(self, planes, moves, channels):
-        super().__init__()
-        self.first, self.norm = nn.Conv2d(planes, channels, 3, padding=1), nn.BatchNorm2d(channels)
-        self.second, self.third = nn.Conv2d(channels, channels, 3, padding=1), nn.Conv2d(channels, 8, 1)
-        self.policy, self.value = nn.Linear(72, moves), nn.Linear(72, 1)
-
-    def forward(self, planes):
-        x = self.norm(self.first(planes)).relu()
-        x = self.third((x + self.second(x)).relu()).relu().flatten(1)
-        return self.policy(x), self.value(x)
-
-
-def make_network(planes_shape, num_actions, options):
-    return Tower(planes_shape[0], num_actions, **options)
-"""
+TOWER = (SUPPORT / "tower.py").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -316,7 +297,7 @@ def test_an_edited_file_loses_no_network(tmp_path: Path) -> None:
     with Run.open(config, NAME, "test") as run:
         assert run.state.candidate != run.state.champion
         path, weights = Path(config.network.file), run.read_candidate()
-        path.write_text(TOWER.replace("relu().flatten", "sigmoid().flatten"))
+        path.write_text(TOWER.replace("torch.relu(self.third", "torch.sigmoid(self.third"))
         with pytest.raises(UserError, match=r"tower\.py has changed since it made this network"):
             read_start(run, Told())
         path.write_text(TOWER)

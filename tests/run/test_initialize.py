@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from places import DOUBLE_MOVE
+from places import DOUBLE_MOVE, SUPPORT
 from toy import NAME, Told, advance, toy_config
 
 from azero.config.schema import Config, GameConfig, NetworkConfig, UserError
@@ -136,6 +137,24 @@ def test_a_champion_of_another_shape_is_refused(tmp_path: Path) -> None:
     assert_refused(
         replace(config, init_from=NAME, network=NetworkConfig(blocks=2, channels=8)),
         f"init_from={NAME} has network.blocks=1, not 2; set network.blocks=1.",
+    )
+
+
+def test_only_what_decides_the_layers_of_a_person_s_network_is_compared(tmp_path: Path) -> None:
+    own = NetworkConfig(file=str(SUPPORT / "tower.py"), options={"channels": 4})
+    config = toy_config(tmp_path, network=own)
+    begun(config)
+
+    def with_network(**changes: Any) -> Config:
+        return replace(config, run="next", init_from=NAME, network=replace(own, **changes))
+
+    begun(with_network(blocks=7, channels=3), "next")  # azero's own blocks
+    width = "network.options.channels=4"
+    assert_refused(with_network(options={"channels": 5}), f"has {width}, not 5; set {width}.")
+    assert_refused(with_network(options={}), f"has {width}; set {width}.")
+    assert_refused(with_network(options=own.options | {"x": 1}), "has no network.options.x; leave that out.")
+    assert_refused(
+        with_network(file="", options={}), f"has network.file={own.file}, {width}; set network.file="
     )
 
 
