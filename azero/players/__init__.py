@@ -245,9 +245,15 @@ def options_of(name: str) -> type[PlayerOptions]:
     """Return the class of the options of the player of that name.
 
     Raises:
-        UserError: the player is unknown.
+        UserError: the player is unknown, or a person's file has other options.
     """
+    from azero.players.options import PlayerOptions  # here, because it loads all heuristics
+
     schema: type[PlayerOptions] = part_of(name, "Options")
+    if not (isinstance(schema, type) and issubclass(schema, PlayerOptions)):
+        raise UserError(
+            f"Options of {name} must be a dataclass derived from PlayerOptions (docs/lab/own_parts.md)."
+        )
     return schema
 
 

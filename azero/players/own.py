@@ -10,7 +10,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.own_files import FAILS, explaining
-from azero.players import ThinkingPlayer, ban_table
+from azero.players import Player, ThinkingPlayer, ban_table
 from azero.players.base import Thinking
 
 BASES = "azero.players.base.Deterministic or Drawing"
@@ -24,7 +24,7 @@ def make_own(file: str, game: Game, make: Callable[[], Any]) -> ThinkingPlayer:
     """
     with explaining(file, FAILS):
         player = make()
-    if not isinstance(player, Thinking) or not callable(getattr(player, "choose", None)):
+    if not isinstance(player, Thinking) or type(player).choose is Player.choose:
         raise UserError(f"make of {file} must return a player, a subclass of {BASES} with choose.")
     choose = player.choose
 

@@ -79,10 +79,27 @@ def test_what_a_player_answers_is_checked(game: Game, files: dict[str, str], bod
         first_move(game, str(file))
 
 
-def test_make_must_return_a_player(game: Game, files: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "return Edge(game, options.last)",
+            "return game",
+            r"^make of \S+edge\.py must return a player, a sub",
+        ),
+        ("def choose(", "def chose(", r"^make of \S+edge\.py must return a player"),
+        (
+            "class Options(PlayerOptions)",
+            "class Options",
+            r"^Options of \S+edge\.py must be a dataclass derived",
+        ),
+    ],
+)
+def test_make_must_return_a_player(game: Game, files: dict[str, str], old: str, new: str, said: str) -> None:
     file = Path(files["edge"])
-    file.write_text(file.read_text().replace("return Edge(game, options.last)", "return game"))
-    with pytest.raises(UserError, match=r"^make of \S+edge\.py must return a player, a subclass of "):
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(UserError, match=said):
         first_move(game, str(file))
 
 
