@@ -5,7 +5,7 @@ written as their own programs do it, GRhino and HexGui: all letters, and numbers
 only Go's way and draws A1 at the bottom left: Othello stands upside down there, and Hex, whose hexagons
 would not fit, is written in Go's way once GoGui has asked for the board's shape. A move that puts no piece on
 a cell of its own, such as a pass, has azero's name for it; so has every move of a game without a board of
-cells.
+cells, and of one where moves go from a cell to a cell, whose board has azero's names, too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.games.kit.board import NO_CELL, letters, numbers
+from azero.games.kit.board import NO_CELL, letters, numbers, owner_of
 
 LETTERS = tuple(letter.upper() for letter in letters(26, skip="i"))
 COLOURS = ("black", "white")  # the player who moves first in the game, and the other
@@ -30,7 +30,7 @@ FROM_TOP = ("hex", "othello")
 SWAP = "swap-pieces"  # as it is written; SWAPS are read too
 SWAPS = (SWAP, "swap-sides", "swap")
 CELL = re.compile("[a-z][0-9]+")  # what looks like the name of a cell, in small letters
-MARKS = (".", "X", "O")
+MARKS = (".", "X", "O")  # by whose piece it is
 NO_POINT = "?"
 
 
@@ -53,7 +53,8 @@ class Moves:
     def __init__(self, game: Game, for_gogui: bool = False) -> None:
         self.game, self.board = game, game.board
         self.from_top = game.name in FROM_TOP and not (game.name == "hex" and for_gogui)
-        if self.board:
+        self.moves = self.board is not None and self.board.from_of is not None  # from a cell to a cell
+        if self.board and not self.moves:
             rows, columns = len(self.board.rows), len(self.board.columns)
             labels = tuple(map(str.upper, letters(columns))) if self.from_top else LETTERS[:columns]
             numbered = numbers(rows)[:: 1 if self.from_top else -1]
@@ -73,7 +74,7 @@ class Moves:
         """Return how these actions, which are legal at a state, are written."""
         names = [self.game.action_name(state, action) for action in actions]
         board = self.board
-        if board is None:
+        if board is None or self.moves:
             return names
         if self.game.name == "hex":
             return [board.cell_name(a) if a < math.prod(self.size) else SWAP for a in actions]
@@ -143,7 +144,8 @@ class Moves:
         size = max(columns, rows)
         lines = [[NO_POINT] * size for _ in range(size - rows)]
         for marks in self.board.marks(state)[:: -1 if self.from_top else 1].tolist():
-            lines.append([MARKS[mark] for mark in marks] + [NO_POINT] * (size - columns))
+            shown = [MARKS[owner_of(mark)] for mark in marks]
+            lines.append(shown + [NO_POINT] * (size - columns))
         return [" ".join(line) for line in lines]
 
     def show(self, state: np.ndarray) -> str:

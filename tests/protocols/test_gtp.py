@@ -416,6 +416,20 @@ def test_tictactoe_has_cells_too() -> None:
     assert ask(on, "genmove b", "final_score") == ["= C3", "= B+"]
 
 
+def test_a_move_from_cell_to_cell_has_both_cells_of_azero_s_board() -> None:
+    on = engine("chess", variant="gardner")
+    assert ask(on, "gogui-rules_legal_moves") == ["= a2a3 b2b3 c2c3 d2d3 e2e3 b1a3 b1c3"]
+    play_all(on, ["b1c3", "D4C3"])
+    assert ask(on, "play b c3", "showboard") == [
+        "? illegal move: c3",
+        "=\n5 r n b q k\n4 p p p . p\n3 . . p . .\n2 P P P P P\n1 R . B Q K\n  a b c d e\nblack to play",
+    ]
+    assert ask(on, "gogui-rules_board") == ["= O O O O O\nO O O . O\n. . O . .\nX X X X X\nX . X X X"]
+    wide = engine("breakthrough", rows=5, columns=9)
+    assert ask(wide, "showboard")[0].splitlines()[-2].split() == list("abcdefghi")
+    play_all(wide, ["i2i3"])
+
+
 def test_a_game_of_two_moves_in_a_row_keeps_its_turns() -> None:
     on = engine(DOUBLE_MOVE)
     sides = []
