@@ -72,6 +72,7 @@ from azero.games.kit.piece_play import (
     LOST,
     PASSING,
     PLY,
+    SEEN,
     STATE_WORDS,
     finish,
     list_moves,
@@ -253,7 +254,24 @@ def squares_of(shape: ChessShape) -> Callable[[np.ndarray, int], Squares]:
     return squares
 
 
-def make_board(shape: ChessShape) -> Board:
+def ending(state: np.ndarray, can_move: bool, max_plies: int) -> str:
+    """Return how a game has ended, in words that can follow "White wins" or "A draw"; "" before its end."""
+    flags = int(state[FLAGS])
+    end = flags >> int(END) & 3
+    if not end:
+        return ""
+    if end & int(LOST):
+        return "by checkmate"
+    if not can_move:
+        return "by stalemate"
+    if flags >> int(SEEN) & 3 >= 2:
+        return "by repetition"
+    if flags >> int(CLOCK) & 255 >= CLOCK_END:
+        return "by the fifty-move rule"
+    return "by the game's length" if plies_of(state) >= max_plies else "by lack of material"
+
+
+def make_board(shape: ChessShape, score_text: Callable[[np.ndarray], str]) -> Board:
     """Return how to draw the game."""
     size, squares = shape.size, squares_of(shape)
 
@@ -278,6 +296,7 @@ def make_board(shape: ChessShape) -> Board:
         figures=FIGURES[1:],
         alert=alert,
         players=("White", "Black"),
+        score_text=score_text,
     )
 
 
@@ -325,7 +344,7 @@ def make_game(options: Options = Options()) -> Game:
         raise UserError(f"{options.typed('start')} has Black to move; give a position with White to move.")
     if (first[FLAGS] >> END) & np.uint64(3):
         raise UserError(f"{options.typed('start')} is the end of a game; give a position to play from.")
-    board = make_board(shape)
+    board = make_board(shape, lambda state: ending(state, bool(game.legal_actions(state)), max_plies))
 
     def read_action(state: np.ndarray, text: str) -> int:
         """Return the legal action that a text names as SAN; ValueError: there is not one."""

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.chess import read_position, write_position
+from azero.games.ending import result_text
 from azero.games.game import Game
 from azero.games.kit.piece_moves import CHECKERS, FLAGS, PINNED
 from azero.games.kit.piece_play import KEYS
@@ -274,26 +275,30 @@ def test_rights_to_castle_are_lost_by_moves_and_captures(game: Game) -> None:
     assert write_position(play(game, start, "Ra2 Ra7 Ra1 Ra8")).split()[2] == "Kk"
 
 
-@pytest.mark.parametrize(("fen", "moves", "outcome"), [
-    (START, "f3 e5 g4 Qh4#", -1.0),  # the shortest mate
-    ("7k/8/6K1/8/8/8/8/5Q2 w - -", "Qf7", 0.0),  # stalemate
-    ("7k/8/6K1/8/8/8/8/5R2 w - -", "Rf8#", -1.0),
-    ("r6k/8/8/8/8/8/8/1K6 w - - 99 80", "Kb2", 0.0),  # ply 100 without a capture or a pawn's move
-    ("7k/8/6K1/8/8/8/8/5R2 w - - 99 80", "Rf8#", -1.0),  # mate goes before
-    ("7k/8/8/8/8/8/6r1/7K w - -", "Kxg2", 0.0),  # bare kings
-    ("7k/8/5K2/6p1/8/8/8/6N1 b - -", "g4 Nf3 gxf3", None),  # a pawn is left
-    ("7k/8/8/6K1/5p2/8/8/6N1 w - -", "Kxf4", 0.0),  # a knight alone
-    ("6nk/8/8/6K1/5p2/8/8/6N1 w - -", "Kxf4", None),  # a knight on each side could mate
-    ("6bk/8/8/6K1/5p2/8/8/6B1 w - -", "Kxf4", None),  # bishops on cells of both colours could
-    ("5b1k/8/8/6K1/5p2/8/8/6B1 w - -", "Kxf4", 0.0),  # bishops on cells of one colour
+MATERIAL = "Draw by lack of material"
+
+
+@pytest.mark.parametrize(("fen", "moves", "result"), [
+    (START, "f3 e5 g4 Qh4#", "Black wins by checkmate"),  # the shortest mate
+    ("7k/8/6K1/8/8/8/8/5Q2 w - -", "Qf7", "Draw by stalemate"),  # stalemate
+    ("7k/8/6K1/8/8/8/8/5R2 w - -", "Rf8#", "White wins by checkmate"),
+    ("r6k/8/8/8/8/8/8/1K6 w - - 99 80", "Kb2", "Draw by the fifty-move rule"),  # ply 100
+    ("7k/8/6K1/8/8/8/8/5R2 w - - 99 80", "Rf8#", "White wins by checkmate"),  # mate goes before
+    ("7k/8/8/8/8/8/6r1/7K w - -", "Kxg2", MATERIAL),  # bare kings
+    ("7k/8/5K2/6p1/8/8/8/6N1 b - -", "g4 Nf3 gxf3", ""),  # a pawn is left
+    ("7k/8/8/6K1/5p2/8/8/6N1 w - -", "Kxf4", MATERIAL),  # a knight alone
+    ("6nk/8/8/6K1/5p2/8/8/6N1 w - -", "Kxf4", ""),  # a knight on each side could mate
+    ("6bk/8/8/6K1/5p2/8/8/6B1 w - -", "Kxf4", ""),  # bishops on cells of both colours could
+    ("5b1k/8/8/6K1/5p2/8/8/6B1 w - -", "Kxf4", MATERIAL),  # bishops on cells of one colour
 ])  # fmt: skip
-def test_ends_of_a_game(game: Game, fen: str, moves: str, outcome: float | None) -> None:
+def test_ends_of_a_game(game: Game, fen: str, moves: str, result: str) -> None:
     state = read_position(fen)
     for move in moves.split():
         assert not game.is_terminal(state)
         state = play(game, state, move)
-    assert game.is_terminal(state) == (outcome is not None)
-    assert outcome is None or game.outcome(state) == outcome
+    assert result_text(game, state) == result
+    assert game.is_terminal(state) == bool(result)
+    assert not result or game.outcome(state) == (0.0 if result.startswith("Draw") else -1.0)
 
 
 def test_the_third_occurrence_of_a_position_is_a_draw(game: Game) -> None:
@@ -304,6 +309,7 @@ def test_the_third_occurrence_of_a_position_is_a_draw(game: Game) -> None:
     assert not game.is_terminal(state)
     state = play(game, state, "Ng8")
     assert game.is_terminal(state) and game.outcome(state) == 0.0
+    assert result_text(game, state) == "Draw by repetition"
 
 
 def test_positions_with_other_rights_are_not_the_same(game: Game) -> None:
@@ -335,6 +341,7 @@ def test_a_game_of_max_plies_is_a_draw() -> None:
     assert not game.is_terminal(state)
     state = play(game, state, "Nc6")
     assert game.is_terminal(state) and game.outcome(state) == 0.0
+    assert result_text(game, state) == "Draw by the game's length"
     assert game.outcome(play(game, game.initial_state(), "f3 e5 g4 Qh4#")) == -1.0  # mate at the last ply
 
 

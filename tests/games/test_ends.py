@@ -132,7 +132,9 @@ def test_an_exported_page_shows_the_same_end(tmp_path: Path) -> None:
                 asked.append([game.board.described(), marks, over, outcome])
                 shown = end_json(game, state)
                 mated = game.alert(state) if over and outcome else None
-                right.append([set(shown["winning"]), shown["territory"], shown["score"], mated])
+                # a page sees the pieces only, so that it does not know why a game of chess is a draw
+                score = "" if name == "chess" and mated is None else shown["score"]
+                right.append([set(shown["winning"]), shown["territory"], score, mated])
     script = (
         'import { readFileSync } from "node:fs"; import { endOf } from "./ends.mjs";'
         'console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map((each) => endOf(...each))));'

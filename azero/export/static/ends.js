@@ -74,6 +74,7 @@ export function endOf({ rows: { length: rows }, columns: { length: columns }, en
   const king = marks.indexOf(1 + 2 * figures.indexOf("king") + (outcome > 0 ? 1 : 0));
   const shown = { winning: [], territory: [], score: "",
     alert: over && outcome && figures.includes("king") ? king : null };
+  if (shown.alert !== null) shown.score = "by checkmate";
   if ("count" in ends) shown.score = `${count(marks, 1)} : ${count(marks, 2)}`;
   if (!over) return shown;
   if ("inline" in ends) shown.winning = lineCells(marks, rows, columns, ends.inline);

@@ -58,8 +58,8 @@ class Board:
         stones: how stones look: of two colours, black and white, or drawn as X and O. On crossings they are
             black and white always; squares under black and white stones are green.
         winning_cells: returns for a final state the cells that have won, such as a line; none if no cells do.
-        score_text: returns for a state its count in words that can follow "Black wins", such as "34 : 30" or
-            "by 3.5 points"; "" if there is none yet.
+        score_text: returns for a state its count or end in words that can follow "Black wins", such as
+            "34 : 30", "by 3.5 points" or "by checkmate"; "" if there is none yet.
         territory: returns for a final state whose each empty cell is, [H, W] of EMPTY, FIRST and SECOND.
         note: returns for a state what a page says beside the board, such as that the next pass ends the game;
             "" for nothing.
