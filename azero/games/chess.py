@@ -189,6 +189,8 @@ def from_first_plies(state: np.ndarray) -> np.ndarray:
 def read_position(text: str, variant: str = "standard", max_plies: int = MAX_PLIES) -> np.ndarray:
     """Return the state that a FEN describes, [S] uint64; its earlier positions are unknown.
 
+    A position after the end of the longest game counts as an early one: it is there to be played.
+
     Raises:
         UserError: the text is not a FEN of a position that can be.
     """
@@ -196,6 +198,8 @@ def read_position(text: str, variant: str = "standard", max_plies: int = MAX_PLI
     position = read_fen(text, shape.size)
     check_pieces(text, position, "p" + "".join(LETTERS[piece - PAWNS] for piece in shape.pieces) + "qk")
     check_fields(text, position, whole=shape.long_step)
+    if position.plies >= max_plies:
+        position = position._replace(number=1)
     if position.plies >= max_plies:
         raise bad(text, f"it comes after {position.plies} plies, and the game ends at max_plies={max_plies}")
     waiting = state_of(

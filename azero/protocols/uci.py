@@ -424,16 +424,8 @@ def without_defaults(spec: PlayerSpec) -> PlayerSpec:
 
 
 def begun(game: Game, text: str) -> GameInProgress:
-    """Return a game that begins at a position, "" for its own. UserError: the text is not a position.
-
-    The number of a FEN's move is left out, so that any number can be read.
-    """
-    if not text:
-        return GameInProgress(game)
-    fields = text.split()
-    if game.name == "chess" and len(fields) == 6 and re.fullmatch("[0-9]+", fields[5]):
-        fields[5] = "1"
-    return GameInProgress(game, state=game.position(" ".join(fields)))
+    """Return a game that begins at a position, "" for its own. UserError: the text is not a position."""
+    return GameInProgress(game, state=game.position(text) if text else None)
 
 
 def is_drawn(at: GameInProgress) -> bool:
