@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import numpy as np
 import pytest
@@ -195,7 +196,6 @@ def test_promotions_and_castling_as_people_write_them(game: Game) -> None:
         assert action is not None and name_of(game, state, action) == name
     for text in ("a8q", "a8=q", "a8(Q)", "a8/Q", "a8Q+"):
         assert read_san(game, state, text) == read_san(game, state, "a8=Q"), text
-    assert read_san(game, state, "a8") is None  # to which piece is not said
     assert {name for name in names(game, state) if name[0] == "a" and len(name) == 5} == {
         f"a7{to}{piece}" for to in ("a8", "b8") for piece in "qrbn"
     }
@@ -224,6 +224,17 @@ def test_a_pawn_is_taken_in_passing_at_once_or_never(game: Game) -> None:
     for text in ("exd6e.p.", "exd6 e.p.", "exd6ep", "exd6 e.p.+"):
         assert read_san(game, state, text) == read_san(game, state, "exd6"), text
     assert read_san(game, play(game, state, "h3 h6"), "exd6") is None
+
+
+@pytest.mark.parametrize(("text", "moves"), [
+    ("a8", "a8=B, a8=N, a8=Q or a8=R"), ("a7a8", "a8=B, a8=N, a8=Q or a8=R"),
+    ("axb8", "axb8=B, axb8=N, axb8=Q or axb8=R"), ("ab8+", "axb8=B, axb8=N, axb8=Q or axb8=R"),
+])  # fmt: skip
+def test_a_promotion_names_its_piece(game: Game, text: str, moves: str) -> None:
+    state = read_position("1n4k1/P7/8/8/8/8/8/R3K2R w KQ - 0 1")
+    with pytest.raises(ValueError, match=f"^.{re.escape(text)}. does not name the new piece: {moves}"):
+        game.read_action(state, text)  # type: ignore[misc]
+    assert game.parse_action(state, "a7a8n") != game.parse_action(state, "a8=Q")
 
 
 def test_a_move_that_two_knights_can_make_is_called_ambiguous(game: Game) -> None:

@@ -118,7 +118,7 @@ def read_san(game: Chess, state: np.ndarray, text: str) -> int | None:
     Signs for check and comments (+ # ! ?) and e.p. may be there or not.
 
     Raises:
-        AmbiguousMove: several moves of pieces fit.
+        AmbiguousMove: several moves of pieces fit, or a promotion does not name its piece.
     """
     moves = all_moves(game, state)
     text = text.strip()
@@ -126,16 +126,20 @@ def read_san(game: Chess, state: np.ndarray, text: str) -> int | None:
     castling = text.upper().replace("0", "O")
     found = MOVE.fullmatch(text)
     promoted = (found[5] or found[6] or "").upper() if found else ""
-    fits = []
+    fits, promotions = list[int](), list[int]()
     for action, move in moves.items():
         if text.lower() == (move.start + move.to + move.promoted).lower():
             return action
         if move.castles:
             fits += [action] if move.castles == castling else []
-        elif found and (found[4], found[1] or "P", promoted) == (move.to, move.piece, move.promoted):
+        elif found and (found[4], found[1] or "P") == (move.to, move.piece):
             start = (found[2] or move.start[0]) + (found[3] or move.start[1])
-            fits += [action] if start == move.start else []
+            fits += [action] if (start, promoted) == (move.start, move.promoted) else []
+            promotions += [action] if start == move.start and move.promoted and not promoted else []
     if len(fits) > 1:
         *names, last = sorted(san(game, state, action) for action in fits)
         raise AmbiguousMove(f"{written!r} is ambiguous: {', '.join(names)} or {last}.")
+    if promotions and not fits:
+        *names, last = sorted(san(game, state, action).rstrip("+#") for action in promotions)
+        raise AmbiguousMove(f"{written!r} does not name the new piece: {', '.join(names)} or {last}.")
     return fits[0] if fits else None
