@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from azero.kernels.compiled import kernel
+from azero.kernels.compiled import kernel, part
 
 MIX_1, MIX_2, SHIFT = (
     np.uint64(0xBF58476D1CE4E5B9),
@@ -16,7 +16,13 @@ MIX_1, MIX_2, SHIFT = (
 @kernel
 def hash_words(words: np.ndarray) -> np.uint64:
     """64 well-mixed bits of words [W] uint64."""
-    mixed = np.uint64(0)
+    return hash_from(words, np.uint64(0))
+
+
+@part
+def hash_from(words: np.ndarray, start: np.uint64) -> np.uint64:
+    """64 well-mixed bits of words [W] uint64, others for each `start`."""
+    mixed = start
     for word in words:
         mixed = (mixed ^ word) * MIX_1
         mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2

@@ -16,6 +16,7 @@ from searching import after
 
 from azero.classic.deepening import Searcher
 from azero.classic.solve import solve
+from azero.classic.transposition import NO_ENTRY, find_entry, hashes_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.heuristics import Heuristic, make_heuristic
@@ -106,6 +107,7 @@ GAMES: dict[
     "go": ("go", {"size": 3}, "", 3),
     "gomoku": ("gomoku", {"rows": 4, "columns": 4, "connect": 3}, "lines", 3),
     "hex": ("hex", {"size": 4, "swap": True}, "shortest_path", 3),
+    "chess": ("chess", {"variant": "gardner"}, "material", 3),
 }
 
 
@@ -188,6 +190,20 @@ def test_a_side_that_moves_twice_sees_the_win_of_two_stones_at_depth_2() -> None
     after_one = game.step(state, 1)
     assert game.to_play(after_one) == 1
     assert Searcher(game, 1).search(after_one).value == 1.0
+
+
+def test_a_table_keeps_small_states_whole_and_two_hashes_of_large_ones() -> None:
+    """Gardner's chess has states of 111 words. The second search finds all replies in the table."""
+    game = the_game("chess", variant="gardner")
+    for other in (the_game("connect_four"), game):  # a whole state has two words, so have two hashes
+        assert Searcher(other, 1).table.words.shape[1] == 2 + 2
+    searcher, state = Searcher(game, 3, heuristic=make_heuristic("material", game)), game.initial_state()
+    first, again = searcher.search(state), searcher.search(state)
+    assert again.nodes == len(game.legal_actions(state)) < first.nodes and again[:2] == first[:2]
+    words, successor = searcher.table.words, game.step(state, first.action)
+    assert find_entry(words, state) == NO_ENTRY  # a search's first position is not kept
+    entry = find_entry(words, successor)
+    assert [*words[entry, :2]] == [*hashes_of.py_func(words, successor)]
 
 
 def test_banned_moves_are_left_out_at_the_root_and_the_table_forgets_them() -> None:
