@@ -88,6 +88,7 @@ def note_compiled(kind: str) -> None:
     """Note that self-play with a search of this kind is compiled. Without a disk this process knows it."""
     _RUN_HERE.add(kind)
     with contextlib.suppress(OSError):
+        _note(kind).parent.mkdir(parents=True, exist_ok=True)
         _note(kind).touch()
 
 

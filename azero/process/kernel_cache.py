@@ -1,8 +1,8 @@
 """Keep azero's compiled functions, and those of a user's rules, in a folder of their own.
 
 Each version of azero has a folder there, which only the user can write. Each file begins with the SHA-256 of
-the rest: a flipped bit is not run but compiled again. With NUMBA_CACHE_DIR set, they are kept there in
-Numba's own format. Compiled functions of anybody else are left to Numba.
+the rest: a flipped bit is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and
+the files have Numba's own format. Compiled functions of anybody else are left to Numba.
 """
 
 from __future__ import annotations
@@ -130,7 +130,8 @@ def files_of(cache_path: str, filename_base: str, source_stamp: Any) -> NumbaFil
 
 def kernel_folder() -> str:
     """Return the folder of compiled kernels; a path where nothing can be written if there is none."""
-    return config.CACHE_DIR or str(own_folder() or os.devnull)  # type: ignore[attr-defined]
+    chosen = config.CACHE_DIR  # type: ignore[attr-defined]  # missing in Numba's stubs
+    return os.path.join(chosen, f"azero-{sources_digest()}") if chosen else str(own_folder() or os.devnull)
 
 
 @functools.cache
@@ -145,6 +146,7 @@ def own_folder() -> Path | None:
     return None
 
 
+@functools.cache
 def sources_digest() -> str:
     """Return one digest of all Python files of this package.
 

@@ -39,7 +39,7 @@ def test_the_folder_is_the_users_own_and_named_by_a_digest_of_the_sources(home: 
 
 def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "/somewhere")
-    assert kernel_folder() == "/somewhere"
+    assert kernel_folder() == f"/somewhere/azero-{sources_digest()}"
     assert not home.exists()
 
 
