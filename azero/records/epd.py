@@ -1,8 +1,9 @@
-"""EPD, Extended Position Description: positions of chess with the moves that should be found, or avoided.
+"""EPD, Extended Position Description: positions with the moves that should be found, or avoided.
 
     r1bqk2r/ppp2ppp/2n5/4P3/2Bp2n1/5N1P/PP1N1PP1/R2Q1RK1 b kq - bm Nh6; id "BK.01";
 
-A line has four fields of FEN, then operations. The part on EPD is in the standard of PGN, section 16.2.
+A line has four fields of FEN, then operations. The part on EPD is in the standard of PGN, section 16.2. In
+other games the position is its rows and who is to play, as in `.../.X./... O bm 0;`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.records.record import one_line, short
 
-FIELDS = 4  # of FEN
-LINE = re.compile(r"((?:\S+\s+){3}\S+)(?:\s+([0-9]+\s+[0-9]+)(?=\s|$))?\s*(.*)")
+# A position, the counters that FEN may have, and the operations
+FEN_LINE = re.compile(r"((?:\S+\s+){3}\S+)(?:\s+([0-9]+\s+[0-9]+)(?=\s|$))?\s*(.*)")
+ROWS_LINE = re.compile(r"(\S+\s+\S+)()\s*(.*)")
 OPERATION = re.compile(r'\s*([A-Za-z]\w*)((?:\s*(?:"[^"]*"|[^\s;"]+))*)\s*(?:;|$)')
 BEST, AVOID, NAME = "bm", "am", "id"
 
@@ -59,9 +61,10 @@ def read_epd(data: bytes, game: Game) -> list[Problem]:
 
 def read_problem(line: str, game: Game, name: str) -> Problem:
     """Return the position of a line; `name`: where the line has no id."""
-    found = LINE.fullmatch(line)
+    fields, form = (4, FEN_LINE) if game.name == "chess" else (2, ROWS_LINE)
+    found = form.fullmatch(line)
     if found is None:
-        raise UserError(f"{short(line)} has fewer than the {FIELDS} fields of a position.")
+        raise UserError(f"{short(line)} has fewer than the {fields} fields of a position.")
     state, place, operations = game.position(" ".join(filter(None, found.group(1, 2)))), 0, dict[str, str]()
     while place < len(found[3]):
         operation = OPERATION.match(found[3], place)

@@ -37,6 +37,19 @@ def test_a_suite_is_read() -> None:
         assert CHESS.is_terminal(after) and CHESS.outcome(after) == -1.0
 
 
+def test_positions_of_other_games_are_their_rows_and_who_is_to_play() -> None:
+    """X threatens 2."""
+    game = make_game("tictactoe")
+    problems = read_epd(b'XX./.O./... O bm 2; id "stop";\nXX./OO./... X am 5 8', game)
+    assert [each.name for each in problems] == ["stop", "line 2"]
+    assert [(each.best, each.avoided) for each in problems] == [([2], []), ([], [5, 8])]
+    pawns = make_game("breakthrough", rows=6, columns=6)
+    (problem,) = read_epd(b"pppppp/pppppp/....../....../PPPPPP/PPPPPP P bm a2a3;", pawns)
+    assert [pawns.action_name(problem.state, action) for action in problem.best] == ["a2a3"]
+    with pytest.raises(UserError, match="has fewer than the 2 fields of a position"):
+        read_epd(b"...", game)
+
+
 def test_avoided_moves_alone_leave_all_others() -> None:
     (problem,) = read_epd(b"7k/8/5K2/8/8/8/8/6Q1 w - - am Qg6 Qg8+;", CHESS)
     moves = {each: CHESS.parse_action(problem.state, each) for each in ("Qg6", "Qg7", "Kf7")}
