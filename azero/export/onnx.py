@@ -28,7 +28,7 @@ from azero.network.folded import (
     PlainNetwork,
 )
 from azero.network.model import Network, OwnNetwork
-from azero.network.own import traceable
+from azero.network.own import check_trace, traceable
 from azero.run.disk import write_for_user
 
 OPERATIONS, FORMAT = 17, 8  # versions of ONNX's operations and of its files, of 2022
@@ -61,14 +61,16 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
 
 
 def traced(network: OwnNetwork) -> bytes:
-    """Return a network of one's own as an ONNX file, by torch."""
+    """Return a network of one's own as an ONNX file, by torch; UserError: it cannot be traced."""
     import torch
 
     buffer, planes = io.BytesIO(), torch.zeros(2, *network.planes_shape)
+    plain = PlainNetwork(network).eval()
+    check_trace(plain, network.planes_shape, network.config.file)
     with warnings.catch_warnings(), traceable():
         warnings.simplefilter("ignore")  # that this way of torch's is deprecated; the other needs a package
         torch.onnx.export(
-            PlainNetwork(network).eval(),
+            plain,
             (planes,),
             buffer,  # type: ignore[arg-type]
             input_names=["planes"],

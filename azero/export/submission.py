@@ -40,7 +40,9 @@ def write_submission(exported: Exported, weights: str, path: Path) -> str:
         )
     if network.config.file:
         file = Path(network.config.file).name
-        raise UserError(f"A network of {file} cannot be one; format=onnx writes it for other programs.")
+        raise UserError(
+            f"A network of {file} cannot be a file for Kaggle; format=onnx writes it for other programs."
+        )
     shape = shape_of(FoldedNetwork(network))
     packed = checked_weights(
         network,

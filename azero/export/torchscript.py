@@ -16,7 +16,7 @@ from azero.export.readme import readme
 from azero.games.game import Game
 from azero.network.folded import Dense, folded
 from azero.network.model import Network
-from azero.network.own import traceable
+from azero.network.own import check_trace, traceable
 from azero.run.disk import write_for_user
 
 if TYPE_CHECKING:
@@ -33,11 +33,13 @@ def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], pa
         path: the file.
 
     Raises:
-        UserError: the file cannot be written.
+        UserError: the file cannot be written, or a network of one's own cannot be traced.
     """
     import torch  # here, because a program's help needs no torch
 
     plain = with_plain_dense(folded(network).eval())
+    if network.config.file:
+        check_trace(plain, game.planes_shape, network.config.file)
     buffer = io.BytesIO()
     with warnings.catch_warnings(), torch.inference_mode(False), traceable():
         warnings.simplefilter("ignore", DeprecationWarning)

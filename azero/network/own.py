@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 import tokenize
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -127,6 +128,32 @@ def traceable() -> Iterator[None]:
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fused)
+
+
+def check_trace(network: nn.Module, planes_shape: tuple[int, int, int], file: str) -> None:
+    """Check that what two positions leave of a person's network when traced answers any number of them.
+
+    Raises:
+        UserError: it does not.
+    """
+    planes = torch.rand(3, *planes_shape)
+    try:
+        with traceable(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what becomes constant, which is found here
+            traced = torch.jit.trace(network, planes[:2], check_trace=False)
+            pairs = [
+                pair
+                for some in (planes[:1], planes)
+                for pair in zip(network(some), traced(some), strict=True)
+            ]
+        fits = all(torch.allclose(one, other, atol=CLOSE) for one, other in pairs)
+    except Exception:  # whatever a person's layers raise
+        fits = False
+    if not fits:
+        raise UserError(
+            f"The network of {file} cannot be exported, because its steps depend on how many positions there "
+            "are; compute all positions of a batch together."
+        )
 
 
 def check_layers(make: Callable[[], nn.Module], planes: Tensor, file: str) -> None:

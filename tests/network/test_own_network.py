@@ -208,6 +208,18 @@ def test_it_is_exported_as_torchscript_and_onnx(
         assert np.allclose(found[0], policy, atol=1e-5) and np.allclose(found[1], value, atol=1e-5)
 
 
+def test_a_network_that_loops_over_positions_is_not_exported(game: Game, tmp_path: Path) -> None:
+    loop = "torch.stack([torch.cat([part.flatten() for part in planes.unbind()])]).view(len(planes), -1)"
+    (tmp_path / "loop.py").write_text(HEAD.replace("planes.flatten(1)", loop))
+    network = build_network(NetworkConfig(file=str(tmp_path / "loop.py")), game, seed=1)
+    for write in (write_torchscript, write_onnx):
+        with pytest.raises(
+            UserError, match=r"loop\.py cannot be exported, because its steps depend on how many"
+        ):
+            write(network, game, {}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_its_weights_fit_one_board(game: Game, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(HEAD)
     config = NetworkConfig(file=str(tmp_path / "own.py"), head="spatial")
