@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.games.ending import score_text
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.games.kit.picture import draw
@@ -62,7 +63,8 @@ class GameAgainst:
             return f"{last}It is your turn."
         assert self.at.outcome is not None
         won = self.at.outcome * (1 if self.seat == 1 else -1)
-        return "You win." if won > 0 else "The champion wins." if won < 0 else "A draw."
+        who = "You win" if won > 0 else "The champion wins" if won < 0 else "A draw"
+        return f"{who} {score_text(self.at.game, self.at.state)}".strip() + "."
 
     def __repr__(self) -> str:
         return f"{self.at.game.format_state(self.at.state)}\n{self.message}"

@@ -25,7 +25,8 @@ from azero.cli.hydra_program import compose_raw, default_name, to_config
 from azero.cli.overrides import conf_folder, hydra_text, hydra_value
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError
-from azero.report.curves import curves
+from azero.report.console import format_count
+from azero.report.curves import curves, last_values
 from azero.report.metrics_csv import read_stats
 from azero.run.folder import paths_of
 from azero.run.run import Run
@@ -72,11 +73,15 @@ class RecipeRun:
         return Run.read(config, self.name).state.cycle
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the curves of its losses and of its strength."""
+        """Return what a notebook shows: curves of losses and strength, last values, the champion."""
         config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
         run = Run.read(config, self.name)
         stats = read_stats(run.paths.metrics_csv, run.state.cycle)
-        return f"<p>run {escape(self.name)}, {run.state.cycle} cycles</p>{curves(stats, CURVES)}"
+        title = f"<p>run {escape(self.name)}, {format_count(run.state.cycle, 'cycles')}</p>"
+        last = last_values(stats, CURVES)
+        rows = "".join(f"<tr><td>{tag}</td><td>{value:.3g}</td></tr>" for tag, value in last.items())
+        champion = self.champion()._repr_html_() if run.state.champion else ""
+        return f"{title}{curves(stats, CURVES)}<table>{rows}</table>{champion}"
 
     def champion(self) -> Champion:
         """Return its champion."""
