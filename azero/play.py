@@ -29,7 +29,7 @@ from azero.cli.arguments import (
 from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
-from azero.games.ending import score_text
+from azero.games.ending import result_for
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.games.playing import GameInProgress
@@ -252,9 +252,7 @@ class PlaySession:
 
     def result_text(self) -> str:
         """Return who has won, and how."""
-        outcome, how = (self.at.outcome or 0.0) * (1 - 2 * self.side), score_text(self.game, self.at.state)
-        who = "You win" if outcome > 0 else f"{self.subject} wins" if outcome < 0 else "A draw"
-        return f"{who} {how}".strip() + "."
+        return result_for(self.at, self.side, self.subject)
 
     def line(self, opponent: str, seed: int) -> str:
         """Return the game so far as a JSON line, like the arena's.

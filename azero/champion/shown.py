@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from azero.config.schema import UserError
-from azero.games.ending import score_text
+from azero.games.ending import result_for
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.games.kit.picture import draw
@@ -61,10 +61,7 @@ class GameAgainst:
         if not self.at.is_over:
             last = f"The champion plays {self.at.moves[-1]}. " if self.at.actions else ""
             return f"{last}It is your turn."
-        assert self.at.outcome is not None
-        won = self.at.outcome * (1 if self.seat == 1 else -1)
-        who = "You win" if won > 0 else "The champion wins" if won < 0 else "A draw"
-        return f"{who} {score_text(self.at.game, self.at.state)}".strip() + "."
+        return result_for(self.at, 1 - self.seat, "The champion")
 
     def __repr__(self) -> str:
         return f"{self.at.game.format_state(self.at.state)}\n{self.message}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, PLAYERS, SECOND, Board, owner_of
+from azero.games.playing import GameInProgress
 
 
 def player_name(game: Game, player: int) -> str:
@@ -30,6 +31,16 @@ def result_text(game: Game, state: np.ndarray) -> str:
     if not outcome:
         return f"Draw {score}".strip()
     return f"{player_name(game, 0 if outcome > 0 else 1)} wins {score}".strip()
+
+
+def result_for(at: GameInProgress, side: int, other: str) -> str:
+    """Return how a game has ended for a person, such as "You win by checkmate."
+
+    side: the person's, 0 or 1; other: what the opponent is called at the beginning of a sentence.
+    """
+    outcome = (at.outcome or 0.0) * (1 - 2 * side)
+    who = "You win" if outcome > 0 else f"{other} wins" if outcome < 0 else "A draw"
+    return f"{who} {score_text(at.game, at.state)}".strip() + "."
 
 
 def end_json(game: Game, state: np.ndarray) -> dict[str, Any]:

@@ -65,6 +65,10 @@ class FoldedNetwork(nn.Module):
         policy_output, value_output = self.policy_head(x).float(), self.value_head(x).float()
         return policy_logits(policy_output, self.linear_policy), value_of(value_output)
 
+    def convolutions(self) -> list[nn.Conv2d]:
+        """Return the convolutions in the blocks, in their order."""
+        return [layer for layer in self.blocks.modules() if isinstance(layer, nn.Conv2d)]
+
 
 def policy_logits(policy_output: Tensor, linear: bool) -> Tensor:
     """Return the policy output [B, A] as logits for the search."""

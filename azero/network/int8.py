@@ -20,9 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.inputs import encode
 from azero.network.folded import FoldedNetwork, PlainNetwork
+from azero.network.openvino_graph import Ranges, traced_ranges
 from azero.network.torch_inference import torch_threads
 
 PLIES = 128  # of a game; fewer if the longest is shorter
@@ -31,9 +33,6 @@ POSITIONS = 2048
 SEED = 1
 REMEMBERED = 2  # a match has two networks
 
-# The lowest and highest input of each convolution, in their order; 0 lies between them.
-Ranges = list[tuple[float, float]]
-
 
 class OwnPlay(NamedTuple):
     """What a network met in games with itself, and what it answered in fp32.
@@ -41,7 +40,8 @@ class OwnPlay(NamedTuple):
     Attributes:
         planes: [P, B, C, H, W] float32, all positions, P plies of B games.
         logits, values: [P, B, A] and [P, B] float32, its answers.
-        ranges: of the convolutions in its blocks; a network of one's own has none here.
+        ranges: of the inputs of the convolutions that compute in int8: those in its blocks, or all of a
+            network of one's own.
     """
 
     planes: np.ndarray
@@ -76,15 +76,25 @@ def own_play(folded: FoldedNetwork | PlainNetwork, game: Game) -> OwnPlay:
         return KNOWN[key]
 
 
-def convolutions(folded: FoldedNetwork | PlainNetwork) -> list[nn.Conv2d]:
-    """Return the convolutions in the blocks, in their order; [] for a network of one's own."""
-    blocks = folded.blocks.modules() if isinstance(folded, FoldedNetwork) else ()
-    return [layer for layer in blocks if isinstance(layer, nn.Conv2d)]
+def input_ranges(folded: FoldedNetwork | PlainNetwork, game: Game) -> Ranges:
+    """Return the input ranges of the convolutions that compute in int8, of a network on the CPU in fp32.
+
+    Raises:
+        UserError: a network of one's own has no convolutions.
+    """
+    ranges = own_play(folded, game).ranges
+    if isinstance(folded, PlainNetwork) and not ranges:
+        raise UserError(
+            f"The network of {folded.network.config.file} has no convolutions for int8; "
+            "set inference.precision=auto."
+        )
+    return ranges
 
 
 def play_alone(folded: FoldedNetwork | PlainNetwork, game: Game) -> OwnPlay:
     """Play the games of `own_play`."""
-    ranges: dict[nn.Module, tuple[float, float]] = dict.fromkeys(convolutions(folded), (0.0, 0.0))
+    layers = folded.convolutions() if isinstance(folded, FoldedNetwork) else []
+    ranges: dict[nn.Module, tuple[float, float]] = dict.fromkeys(layers, (0.0, 0.0))
     met = list[tuple[Tensor, Tensor, Tensor]]()
 
     def look(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
@@ -102,6 +112,8 @@ def play_alone(folded: FoldedNetwork | PlainNetwork, game: Game) -> OwnPlay:
     for hook in hooks:
         hook.remove()
     planes, logits, values = (torch.stack(column).numpy() for column in zip(*met, strict=True))
+    if isinstance(folded, PlainNetwork):  # whose convolutions only its graph knows
+        return OwnPlay(planes, logits, values, traced_ranges(folded, planes))
     return OwnPlay(planes, logits, values, list(ranges.values()))
 
 

@@ -28,11 +28,12 @@ from azero.network.folded import (
     FoldedResidual,
     PlainNetwork,
 )
-from azero.network.int8 import Ranges, convolutions
 from azero.network.own import traceable
 
 Node = Any  # OpenVINO has no types for a checker
 CELLS = np.array([2, 3])  # the dimensions H and W
+# The lowest and highest input of each convolution, in their order; 0 lies between them
+Ranges = list[tuple[float, float]]
 
 
 def openvino() -> ModuleType:
@@ -58,7 +59,7 @@ def graph_of(
     """
     if isinstance(folded, PlainNetwork):
         return with_levels(traced(folded, shape), ranges)
-    known = dict(zip(convolutions(folded), ranges, strict=False))
+    known = dict(zip(folded.convolutions(), ranges, strict=False))
     return Graph(openvino(), shape, known).model(folded)
 
 

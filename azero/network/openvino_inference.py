@@ -21,9 +21,9 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork, PlainNetwork, folded
 from azero.network.inference import InferenceChoice, check_batch, fitting
-from azero.network.int8 import Ranges, own_play
+from azero.network.int8 import input_ranges
 from azero.network.model import Network
-from azero.network.openvino_graph import graph_of, openvino, traced_ranges
+from azero.network.openvino_graph import graph_of, openvino
 from azero.process.signals import handle_signals_here
 
 
@@ -71,23 +71,6 @@ def make_inferences(
         plain = folded(network).cpu().eval()
     ranges = input_ranges(plain, game) if choice.precision == "int8" else []
     return [OpenVinoInference(plain, ranges, game, choice) for _ in range(workers)]
-
-
-def input_ranges(plain: FoldedNetwork | PlainNetwork, game: Game) -> Ranges:
-    """Return the input ranges of the convolutions that compute in int8, of a network on the CPU in fp32.
-
-    Raises:
-        UserError: a network of one's own has no convolutions.
-    """
-    played = own_play(plain, game)
-    if isinstance(plain, FoldedNetwork):
-        return played.ranges
-    if ranges := traced_ranges(plain, played.planes):
-        return ranges
-    raise UserError(
-        f"The network of {plain.network.config.file} has no convolutions for int8; "
-        "set inference.precision=auto."
-    )
 
 
 class OpenVinoInference:

@@ -24,8 +24,8 @@ from azero.network.backends import make_inference
 from azero.network.choosing import choose_inference, strays, worth_timing
 from azero.network.folded import folded
 from azero.network.inference import InferenceChoice
+from azero.network.int8 import input_ranges
 from azero.network.model import build_network, pack_network, resized, unpack_network
-from azero.network.openvino_inference import input_ranges
 from azero.run.run import Run
 from azero.stages.train import read_start
 
