@@ -36,7 +36,7 @@ UNTRAINED = {
         for name, options in FIGURES.items()
     },
 }
-OVER = r"You win\.|azero wins\.|A draw\."
+OVER = r"(You win|azero wins|A draw)( by [a-z -]+)?\."
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]

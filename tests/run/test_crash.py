@@ -63,7 +63,7 @@ def test_a_run_killed_in_every_stage_ends_as_if_nobody_had(
 
 
 def test_games_that_were_finished_before_sigterm_are_kept_and_the_end_is_the_same(tmp_path: Path) -> None:
-    long = ["cycles=1", "selfplay.games=4000"]
+    long = ["cycles=1", "selfplay.games=40000"]
     expected = torture.finish(tmp_path / "undisturbed", long)[0]
     folder, kept = tmp_path / "disturbed", []
     for attempt in range(1, 9):
@@ -77,7 +77,7 @@ def test_games_that_were_finished_before_sigterm_are_kept_and_the_end_is_the_sam
         kept.append(sum(shard.games for shard in state.partial))
         if state.stage != "selfplay" or kept[-1] > 0:
             break
-    assert 0 < kept[-1] < 4000
+    assert 0 < kept[-1] < 40000
     assert torture.finish(folder, long)[0] == expected
 
 
@@ -124,7 +124,7 @@ def test_a_damaged_champion_stops_the_run_with_one_sentence(tmp_path: Path) -> N
 
 
 def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
-    first = torture.Process(tmp_path / "run", ["selfplay.games=4000"])
+    first = torture.Process(tmp_path / "run", ["selfplay.games=40000"])
     first.wait_until_begun()
     again = subprocess.run(first.child.args, cwd=PROJECT, capture_output=True, text=True, timeout=120)
     assert again.returncode == 2 and again.stdout == ""

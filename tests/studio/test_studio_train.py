@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is no
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
 pytestmark = pytest.mark.browser
+NUMBERS = itertools.count(1)
 LONG = 120_000  # milliseconds that a run may take beside other programs
 
 
@@ -64,17 +66,17 @@ def open_page(page: Any, place: str) -> None:
 def test_a_run_is_trained_by_one_click_and_played_against(page: Any) -> None:
     open_page(page, "train")
     page.get_by_label("What to train").select_option("smoke")
-    name = f"mine-{page.viewport_size['width']}"
+    name = f"mine-{next(NUMBERS)}"  # a second try must not find the first one's run
     page.get_by_label("Name of the run").fill(name)
     page.get_by_role("button", name="Start training").click()
     page.get_by_role("heading", name=name).wait_for()
     page.locator(".chip.finished").wait_for()
-    assert page.locator(".live-boards svg").count() == 16
+    playwright.expect(page.locator(".live-boards svg")).to_have_count(16)
     page.locator(".charts svg.chart-svg").nth(1).wait_for()  # drawn once the page knows its width
     assert page.locator("pre").count() == 0  # no terminal
     page.get_by_role("link", name="Play against it").click()
     page.locator(".board .stone, .board [role=gridcell]").first.wait_for(state="attached")
-    assert f"champion of {name}" in page.locator("main").inner_text().lower()
+    playwright.expect(page.locator("main")).to_contain_text(f"champion of {name}", ignore_case=True)
 
 
 def test_a_first_game_and_a_new_one_are_against_the_newest_champion(page: Any) -> None:
