@@ -26,6 +26,7 @@ from typing import Any
 
 IMPORTED = ("torch", "hydra", "azero.stages.registry", "azero.champion.load")
 READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA|AZERO")
+SET_BY_USE = {"TORCHINDUCTOR_CACHE_DIR"}  # by torch, in a process that has trained; read when it compiles
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -64,7 +65,8 @@ def address() -> str:
 
 def read_by_imports(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the part of the environment that is read before a program begins."""
-    return {name: value for name, value in environment.items() if READ.match(name)}
+    read = {name for name in environment if READ.match(name)} - SET_BY_USE
+    return {name: environment[name] for name in read}
 
 
 def ask(place: str, module: str, words: list[str]) -> None:

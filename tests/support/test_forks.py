@@ -1,0 +1,25 @@
+"""Forks are forks, which is what makes them fast, unless the environment forbids it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from forks import forked
+
+
+@pytest.mark.parametrize(
+    ("name", "imported"), [("LINES", True), ("TORCHINDUCTOR_CACHE_DIR", True), ("PYTHONHASHSEED", False)]
+)
+def test_a_fork_has_what_was_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, imported: bool
+) -> None:
+    """torch sets TORCHINDUCTOR_CACHE_DIR where it trains: what that worker started then began anew."""
+    (tmp_path / "show.py").write_text(
+        "import os, sys\nprint('torch' in sys.modules, os.environ[sys.argv[1]])"
+    )
+    command = forked("show", name)
+    monkeypatch.setenv(name, "77")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == [str(imported), "77"]
