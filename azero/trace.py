@@ -97,10 +97,10 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
         UserError: an unknown setting or player, a value that is not allowed, or moves that cannot be played.
     """
     from azero.cli.player_spec import take_player_spec
+    from azero.games.titles import game_heading
     from azero.match.openings import read_opening
     from azero.records.begin import start_of, take_start
     from azero.tracing.record import UctSettings, record
-    from azero.truth.summary import game_heading
 
     texts = split_words(words)
     is_named = "game" in texts

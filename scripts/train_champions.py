@@ -27,13 +27,13 @@ from typing import NamedTuple
 
 from azero.config.schema import Config, UserError
 from azero.games import SHIPPED, make_game
+from azero.games.titles import game_title
 from azero.network.model import pack_network, unpack_network
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import digest
 from azero.run.folder import SHIPPED_PREFIX, SHIPPED_RUNS, names_of_shipped
 from azero.run.run import Run
 from azero.run.state import FileEntry, StageName, State, format_state
-from azero.truth.summary import game_title
 
 
 class Training(NamedTuple):

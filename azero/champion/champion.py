@@ -24,6 +24,7 @@ from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game
 from azero.games.kit.picture import cells_of_actions, draw
 from azero.games.playing import GameInProgress
+from azero.games.titles import game_heading
 from azero.network.inference import Inference
 from azero.players import Player, make_player, move_of
 from azero.players.growing import growing_search
@@ -189,9 +190,13 @@ class Champion:
         """Begin a game against you; `moves_first`: the champion does. A notebook shows its board."""
         return GameAgainst(self.player, self.game, moves_first)
 
+    def __repr__(self) -> str:
+        """Return what a terminal shows, such as `<Champion of Hex, 7 × 7>`."""
+        return f"<Champion of {game_heading(self.game)}>"
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the first position with the policy, or the game's name."""
-        title = f"{self.game.name}: how the champion would begin"
+        title = f"{game_heading(self.game)}: how the champion would begin"
         start = self.game.initial_state()
         return framed(self.picture(start), title) if self.game.board else f"<p>{escape(title)}</p>"
 

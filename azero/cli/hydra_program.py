@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -190,17 +189,10 @@ def default_name(game: GameConfig, asked: Any) -> str:
     """
     recipe = asked.runtime.choices.get("experiment")
     keys = {override.partition("=")[0].lstrip("+") for override in asked.overrides.task}
-    title = game_title(game) if "game.name" in keys else asked.runtime.choices.get("game") or game_title(game)
+    title = game.stem if "game.name" in keys else asked.runtime.choices.get("game") or game.stem
     if recipe in (None, "plain", title):
         return clean_name(title)
     return clean_name(f"{recipe}-{title}" if keys & {"game", "game.name"} else recipe)
-
-
-def game_title(game: GameConfig) -> str:
-    """Return a game's name without folders, engine and parameters."""
-    if game.name.endswith(".py"):
-        return Path(game.name).stem
-    return game.name.removeprefix(OPENSPIEL).partition("(")[0]
 
 
 def clean_name(name: str) -> str:
@@ -233,7 +225,7 @@ def suffix_of(base: str, overrides: Sequence[str], values: Mapping[str, Sequence
     suffix = ""
     for override in overrides:
         key, _, value = override.lstrip("+~").partition("=")
-        stems = [game_title(GameConfig(name=name.strip("'"))) for name in values.get(key, ())]
+        stems = [GameConfig(name=name.strip("'")).stem for name in values.get(key, ())]
         is_named = {
             "experiment": base == value or base.startswith(f"{value}-"),
             "game": True,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import take_group
-from azero.cli.hydra_program import game_title
 from azero.config.reading import read_options, read_value
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
 from azero.games import SHIPPED, make_game
@@ -96,7 +95,7 @@ def run_of(game: Game, config: Config) -> str | None:
     that ran last. A champion that has not trained counts only without any other. Without a run it is one
     that comes with azero.
     """
-    title = game_title(GameConfig(name=game.name))
+    title = GameConfig(name=game.name).stem
     runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
     trained = [name for name in runs if Run.read(config, name).state.cycle]
     if trained or runs:
@@ -160,7 +159,7 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
         return make_player(spec.name, game, prefix=prefix, **options)
     from azero.champion.load import FEW_ROWS, champion_file, load_for_one_game, load_trained
 
-    run = str(options.pop("run", None) or run_of(game, config) or game_title(GameConfig(name=game.name)))
+    run = str(options.pop("run", None) or run_of(game, config) or GameConfig(name=game.name).stem)
     cycle = options.pop("cycle", None)
     file = None if cycle is None else champion_file(config, run, cycle)
     if one_game:

@@ -19,7 +19,7 @@ PROGRAMS = {
     "evaluate": "Run one stage alone: match candidate and champion.",
     "studio": "Train, play and analyse in the browser.",
     "play": "Play against a champion, or against any other player.",
-    "export": "Write a champion as one HTML file that plays, or as ONNX.",
+    "export": "Write a champion as a page that plays, a library, or ONNX.",
     "arena": "Run matches and tournaments between players.",
     "gtp": "Be an engine for GoGui, Sabaki, Lizzie and HexGui (GTP).",
     "strength": "Measure a champion's mistakes on solved positions.",

@@ -11,6 +11,7 @@ import copy
 from collections.abc import Collection
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -104,6 +105,13 @@ class GameConfig:
     options: dict[str, Any] = setting(
         {}, "Options of the game, such as its board size. The game checks them."
     )
+
+    @property
+    def stem(self) -> str:
+        """Its name without folders, engine and parameters."""
+        if self.name.endswith(".py"):
+            return Path(self.name).stem
+        return self.name.removeprefix(OPENSPIEL).partition("(")[0]
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ from azero.export.network_code import NetworkCode, network_code
 from azero.export.page import page
 from azero.export.weights import checked_weights
 from azero.games.game import Game
+from azero.games.titles import game_heading, game_title
 from azero.network.model import Network
 from azero.page.board import board_json
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import write_for_user
 from azero.run.folder import is_shipped
 from azero.run.run import Run, search_of
-from azero.truth.summary import game_heading, game_title, strength_text
+from azero.truth.summary import strength_text
 
 WIDTHS = {"fp16": 2, "int8": 1, "fp32": 4}  # bytes of a weight
 MEASURED = ("oracle/", "correctness/", "uct/", "rating/")  # groups of stats that say how strong a champion is

@@ -21,8 +21,8 @@ from azero.export.kernels import name_of
 from azero.export.module import compile_apart, task_of
 from azero.export.readme import names_of_actions
 from azero.export.weights import checked_weights
+from azero.games.titles import game_heading
 from azero.run.disk import write_for_user
-from azero.truth.summary import game_heading
 
 STATIC = Path(__file__).parent / "static"
 

@@ -13,9 +13,9 @@ from azero.export.exported import WIDTHS, Exported, facts
 from azero.export.network_code import network_code
 from azero.export.page import squeeze
 from azero.export.weights import checked_weights
+from azero.games.titles import game_heading
 from azero.network.folded import FoldedHead, FoldedNetwork, FoldedPyramid
 from azero.run.disk import write_for_user
-from azero.truth.summary import game_heading
 
 GAME = {"rows": connectx.ROWS, "columns": connectx.COLUMNS, "connect": connectx.CONNECT}
 LARGEST = 100_000_000  # bytes that Kaggle takes

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from azero.cli.hydra_program import clean_name, compose, game_title
+from azero.cli.hydra_program import clean_name, compose
 from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
 from azero.config.schema import GameConfig, UserError
 from azero.games.game import Game
@@ -140,7 +140,7 @@ class Jobs:
             options = asked.get("options") or {}
             if (recipe := recipe_for(place, options)) != place:
                 place, options = recipe, {}
-            named = [game_title(GameConfig(name=place)), *(f"{key}{value}" for key, value in options.items())]
+            named = [GameConfig(name=place).stem, *(f"{key}{value}" for key, value in options.items())]
             title = clean_name("-".join(named))[:60]
             if place in conf_files("game"):
                 words, recipe = [f"game={place}"], recipe_of(place)

@@ -11,12 +11,12 @@ from starlette.routing import Route
 
 from azero.cli.player_spec import watched_search
 from azero.games.game import Game
+from azero.games.titles import game_heading
 from azero.match.openings import read_opening
 from azero.studio.pool import check_run_name
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, read_options, route
 from azero.tracing.record import MctsSettings, UctSettings, record
-from azero.truth.summary import game_heading
 
 MOST_SIMULATIONS = 200
 KINDS = ("uct", "puct", "gumbel")

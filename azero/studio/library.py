@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from azero.config.schema import UserError
+from azero.games.titles import game_title
 from azero.records.json_lines import expect
 from azero.records.record import clean, one_line, read_object, result_text
 from azero.run.disk import TEMPORARY, Disk, make_folders, names_in, reading, write_atomically
 from azero.studio.about import HUMAN
 from azero.studio.results import result_words
 from azero.studio.safety import Refusal, can_be_sent, is_number
-from azero.truth.summary import game_title
 
 NUMBER = re.compile(r"[A-Za-z0-9_-]{1,64}")
 MOST_BYTES = 2**24  # of a kept game; 20,000 positions with comments are less

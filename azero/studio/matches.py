@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from azero.config.schema import UserError, value_text
 from azero.games.game import Game
+from azero.games.titles import game_title
 from azero.match.lockstep import MatchGame, summarize
 from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
 from azero.match.text import Pairing, crossed
@@ -29,7 +30,6 @@ from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, 
 from azero.studio.replay import replay_json
 from azero.studio.safety import Refusal, api, can_be_sent, is_number, read_json
 from azero.studio.state import Studio
-from azero.truth.summary import game_title
 
 MOST_MATCHES = 2  # at once
 MOST_PLAYERS = 8

@@ -15,7 +15,7 @@ from azero.cli.overrides import conf_files, conf_folder
 from azero.config.schema import Setting, settings
 from azero.games import SHIPPED, options_of
 from azero.games.sources import declared, declared_options
-from azero.truth.summary import game_title
+from azero.games.titles import game_title
 
 SIDES = ("size", "rows", "columns")  # options that say how large a board is
 MORE_SIZES = {"go": (13, 19), "gomoku": (19,)}  # that people play, beside those of the recipes

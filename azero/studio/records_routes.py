@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from azero.config.schema import UserError
+from azero.games.titles import game_title
 from azero.records.files import read_records
 from azero.records.json_lines import write_json
 from azero.records.pgn import write_pgn
@@ -28,7 +29,6 @@ from azero.studio.results import called, result_words
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, route, table_of
 from azero.studio.table import GameTable
-from azero.truth.summary import game_title
 
 MEDIA = {
     "sgf": "application/x-go-sgf",

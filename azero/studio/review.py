@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from azero.cli.player_spec import run_of
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
+from azero.games.titles import game_title
 from azero.players import Move, Thought
 from azero.players.growing import GrowingSearch
 from azero.records.record import NONE
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.losses import SIZES, accuracy_of, size_of
 from azero.studio.pool import LOOK_SECONDS, Pool
-from azero.truth.summary import game_title
 
 if TYPE_CHECKING:
     from azero.truth.exact import ExactValues

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from azero.config.schema import UserError
+from azero.games.titles import game_title
 from azero.match.elo_table import COLUMNS as COLUMNS_OF_RATINGS
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
@@ -38,7 +39,6 @@ from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
 from azero.studio.safety import Refusal, api, can_be_sent, read_json
 from azero.studio.state import Studio
-from azero.truth.summary import game_title
 
 MOST_GAMES = 200  # in one answer
 TENSORBOARD_SECONDS = 60.0  # until it answers

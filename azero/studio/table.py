@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from azero.config.schema import UserError
 from azero.games.ending import player_name, score_text
 from azero.games.game import Game
+from azero.games.titles import game_heading, game_title
 from azero.kernels.compiling import CompileNotice
 from azero.page.board import board_json
 from azero.players import Move, Thought
@@ -29,7 +30,6 @@ from azero.studio.review import Review, make_judge, report_of, value_of
 from azero.studio.safety import Refusal, is_number
 from azero.studio.searches import BoardAnalysis, SharedSearches
 from azero.studio.threads import in_thread
-from azero.truth.summary import game_heading, game_title
 
 MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again

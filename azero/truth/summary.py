@@ -4,48 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from azero.config.schema import Config
-from azero.games.game import Game
+from azero.games.titles import game_title
 from azero.process.typed import azero_command
 from azero.report.console import format_share
 from azero.truth.hex_openings import has_openings
 from azero.truth.judging import random_mistakes
 from azero.truth.known import board_of, positions_of
-
-TITLES = {  # of games and variants whose name does not say it
-    "tictactoe": "Tic-tac-toe",
-    "gardner": "Gardner's chess",
-    "losalamos": "Los Alamos chess",
-}
-
-
-def game_title(name: str, options: Mapping[str, Any] | None = None) -> str:
-    """Return a game's name as a person writes it, such as "Connect Four" for connect_four.
-
-    With its options chess has the name of its variant.
-    """
-    plain = Path(name).stem if name.endswith(".py") else name.rpartition(":")[2].partition("(")[0]
-    variant = (options or {}).get("variant", "standard")
-    if plain == "chess" and variant != "standard":
-        plain = str(variant)
-    return TITLES.get(plain, plain.replace("_", " ").title())
-
-
-def game_heading(game: Game) -> str:
-    """Return a game's name with its size and komi, such as "Go, 9 × 9, komi 7.5"."""
-    options, parts = game.options, [game_title(game.name, game.options)]
-    if game.board is not None and {"size", "rows"} & options.keys():
-        parts.append(f"{len(game.board.rows)} × {len(game.board.columns)}")
-    if "connect" in options:
-        parts.append(f"{options['connect']} in a row")
-    if "komi" in options:
-        parts.append(f"komi {options['komi']:g}")
-    return ", ".join(parts)
 
 
 def strength_text(config: Config, stats: Mapping[str, float]) -> str:

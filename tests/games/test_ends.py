@@ -18,8 +18,8 @@ from azero.games import make_game
 from azero.games.ending import captured, end_json, result_text, score_text
 from azero.games.game import Game
 from azero.games.laws.check import check_game
+from azero.games.titles import game_heading
 from azero.records.pictures import png_of, svg_of
-from azero.truth.summary import game_heading
 
 ENDS_JS = PROJECT / "azero" / "export" / "static" / "ends.js"
 GO: dict[str, Any] = {"size": 5, "komi": 0.5}

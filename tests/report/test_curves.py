@@ -34,4 +34,4 @@ def test_a_notebook_shows_curves_values_and_the_champion_of_a_run(trained_run: T
     shown = RecipeRun(name, str(folder / "checkpoints"), str(folder / "data"), "cpu")._repr_html_()
     assert shown.startswith("<p>run trained, 5 cycles</p>")
     assert "<tr><td>loss/policy</td><td>" in shown
-    assert shown.count("<svg") >= 4 and "tictactoe: how the champion would begin" in shown
+    assert shown.count("<svg") >= 4 and "Tic-tac-toe: how the champion would begin" in shown

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from azero.config.schema import Config, GameConfig
+from azero.games.titles import game_title
 from azero.report.console import format_share
 from azero.truth.judging import random_mistakes
 from azero.truth.known import positions_of
 from azero.truth.positions import ILLEGAL, PositionSet
-from azero.truth.summary import closing_text, game_title, strength_text
+from azero.truth.summary import closing_text, strength_text
 
 CONNECT_FOUR = Config(game=GameConfig("connect_four", options={"rows": 6, "columns": 7, "connect": 4}))
 OWN = Config(game=GameConfig("rules/my_game.py", options={"size": 3}), checkpoints="my runs")
