@@ -23,6 +23,7 @@ from numba import njit, types
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]
+NO_KERNELS = {"cli", "page", "protocols", "studio"}  # rooms that no kernel lies in or uses
 CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
 CACHE_DAYS = 14.0  # after which an unused folder is removed
 BUSY_DAYS = 1.0  # a folder used this recently may belong to a running process
@@ -148,13 +149,15 @@ def own_folder() -> Path | None:
 
 @functools.cache
 def sources_digest() -> str:
-    """Return one digest of all Python files of this package.
+    """Return one digest of all Python files of this package that a kernel may depend on.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
-    of another file.
+    of another file. A change in a room without kernels compiles nothing.
     """
     digest = hashlib.blake2b(digest_size=8)
     for path in sorted(PACKAGE.rglob("*.py")):
+        if path.parent == PACKAGE or path.relative_to(PACKAGE).parts[0] in NO_KERNELS:
+            continue
         digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -12,6 +12,8 @@ import architecture
 import pytest
 from places import PROJECT
 
+from azero.process.kernel_cache import NO_KERNELS
+
 PACKAGE = PROJECT / "azero"
 
 
@@ -258,6 +260,28 @@ def untyped(tree: ast.AST, in_compiled: bool = False) -> Iterator[str]:
             if not compiled and not (typed and node.returns):
                 yield node.name
         yield from untyped(node, compiled)
+
+
+def has_kernels(tree: ast.AST) -> bool:
+    """Whether a module has a compiled function."""
+    return any(
+        ast.unparse(mark).split("(")[0].split(".")[-1] in COMPILING
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        for mark in node.decorator_list
+    )
+
+
+def test_kernels_depend_on_no_file_that_their_cache_overlooks() -> None:
+    """The cache's digest leaves out programs and some rooms. export has kernels too, but keeps none."""
+    overlooked = {PROGRAM, *NO_KERNELS}
+    asked = {name for name, tree in TREES.items() if has_kernels(tree) and room_of(name) != "export"}
+    used = set[str]()
+    while asked:
+        used |= asked
+        asked = {target for name in asked for target in own_imports(name, TREES[name])} - used
+    assert {"games", "kernels", "search"} <= {room_of(name) for name in used}
+    assert not [name for name in used if room_of(name) in overlooked]
 
 
 def test_python_functions_are_typed_beside_kernels_too() -> None:

@@ -43,7 +43,7 @@ def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.M
     assert not home.exists()
 
 
-def test_any_change_in_any_source_gives_another_folder(home: Path, tmp_path: Path) -> None:
+def test_a_change_in_a_source_of_kernels_gives_another_folder(home: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "azero"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
     code = "from azero.process import kernel_cache; print(kernel_cache.own_folder())"
