@@ -23,6 +23,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND, Board
+from azero.games.playing import random_game
 from azero.kernels.compiled import kernel
 
 GAMES = 100  # random games in which each player puts a piece on nearly every cell that can have one
@@ -326,10 +327,7 @@ def page_name(board: Board, start: int, goal: int, before: np.ndarray, after: np
 
 def sample(game: Game, board: Board, games: int, most: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return positions of random games, [N, S] with N at most `most`, and their marks, [N, H * W] int8."""
-    rng, states = np.random.default_rng(seed), list[np.ndarray]()
-    for _ in range(games):
-        states.append(game.initial_state())
-        while not game.is_terminal(states[-1]):
-            states.append(game.step(states[-1], int(rng.choice(game.legal_actions(states[-1])))))
+    rng = np.random.default_rng(seed)
+    states = [state for _ in range(games) for state in random_game(game, rng)]
     chosen = np.stack(states)[rng.permutation(len(states))[:most]]
     return chosen, np.stack([board.marks(state).ravel() for state in chosen]).astype(np.int8)

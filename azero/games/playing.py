@@ -5,7 +5,7 @@ Letters: A actions, S state words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Self
 
 import numpy as np
@@ -24,6 +24,16 @@ def start_text(game: Game, state: np.ndarray) -> str:
         return ""
     text = game.text(state)
     return "" if text == game.text(own) else text
+
+
+def outcome_after(game: Game, state: np.ndarray, plies: int) -> float | None:
+    """Return the result for the first player, in [-1, 1]; None while the game goes on.
+
+    A game that goes on after `max_plies`, against what its rules say, is a draw.
+    """
+    if game.is_terminal(state):
+        return game.first_outcome(state)
+    return None if plies < game.max_plies else 0.0
 
 
 class GameInProgress:
@@ -76,12 +86,12 @@ class GameInProgress:
     @property
     def is_over(self) -> bool:
         """Whether the game has ended."""
-        return self.game.is_terminal(self.state)
+        return self.outcome is not None
 
     @property
     def outcome(self) -> float | None:
-        """The result for the first player, in [-1, 1]; None while the game goes on."""
-        return self.game.first_outcome(self.state) if self.is_over else None
+        """The result for the first player, see `outcome_after`."""
+        return outcome_after(self.game, self.state, len(self.actions))
 
     @property
     def moves(self) -> list[str]:
@@ -160,3 +170,16 @@ class GameInProgress:
         self.actions.append(action)
         self.states.append(state)
         self._legal = None
+
+
+def random_game(game: Game, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the positions [S] of a game of random moves, the last one too.
+
+    Raises:
+        BrokenGame: a position has no legal move.
+    """
+    at = GameInProgress(game)
+    yield at.state
+    while not at.is_over:
+        at.play(int(rng.choice(at.some_legal_actions())))
+        yield at.state

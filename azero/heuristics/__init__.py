@@ -23,6 +23,7 @@ from numba import cfunc, njit, types
 from azero.config.schema import UserError
 from azero.games.game import WORDS, Game, function_at
 from azero.games.own_files import FAILS, explaining, own_part
+from azero.games.playing import random_game
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -133,13 +134,11 @@ def own_function(file: str, game: Game, make: Callable[..., Any]) -> Any:
         function = make(game)
     if not hasattr(function, "address"):
         raise UserError(f"make of {file} must return a function decorated with azero.heuristics.heuristic.")
-    rng, state = np.random.default_rng(1), game.initial_state()
-    while not game.is_terminal(state):
+    for state in random_game(game, np.random.default_rng(1)):
         with explaining(file, FAILS):
-            value = float(function.__wrapped__(state))
+            value = 0.0 if game.is_terminal(state) else float(function.__wrapped__(state))
         if not -1.0 < value < 1.0:
             raise UserError(f"{file} gives {value:g} in {game.text(state)}; it must lie between -1 and 1.")
-        state = game.step(state, int(rng.choice(game.legal_actions(state))))
     return function
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from azero.config.schema import Config
 from azero.games.game import Game
+from azero.games.playing import random_game
 from azero.network.backends import obstacle
 from azero.network.choosing import choose_inference, safe_choice
 from azero.network.inference import InferenceChoice, resolve_device
@@ -103,12 +104,7 @@ def describe(choice: InferenceChoice, changes: list[str]) -> str:
 
 def positions_to_time(game: Game, count: int, seed: int) -> np.ndarray:
     """Return planes [count, C, H, W] of positions of random play, to time and compare backends with."""
-    rng = np.random.default_rng(seed)
-    planes = np.zeros((count, *game.planes_shape), np.float32)
-    state = game.initial_state()
-    for row in range(count):
-        planes[row] = game.planes(state)
-        state = game.step(state, int(rng.choice(game.legal_actions(state))))
-        if game.is_terminal(state):
-            state = game.initial_state()
-    return planes
+    rng, planes = np.random.default_rng(seed), list[np.ndarray]()
+    while len(planes) < count:
+        planes += [game.planes(state) for state in random_game(game, rng) if not game.is_terminal(state)]
+    return np.stack(planes[:count])

@@ -112,10 +112,8 @@ def result_of(tree: GameTree, about: About, resigned: int, last: Node) -> tuple[
     """Return the outcome and the result of a record whose main line ends at the node `last`."""
     if about.ended == last.number:
         return about.outcome, about.result
-    if tree.game.is_terminal(last.state):
-        return tree.game.first_outcome(last.state), result_at(tree.game, last.state)
     if tree.is_over(last):
-        return 0.0, ""
+        return tree.outcome(last), result_at(tree.game, last.state)
     if resigned >= 0:
         return RESIGNED[resigned]
     is_beside = all(node.number != about.ended for node in tree.path(last))  # a variation is on the board

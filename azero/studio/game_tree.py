@@ -10,7 +10,7 @@ import numpy as np
 from azero.games.ending import captured, end_json
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
-from azero.games.playing import GameInProgress
+from azero.games.playing import GameInProgress, outcome_after
 from azero.page.board import is_by_column
 from azero.records.cell_signs import arrows_of, signs_of
 from azero.records.record import NONE, RecordNode
@@ -129,8 +129,12 @@ class GameTree:
 
     def is_over(self, node: Node | None = None) -> bool:
         """Return whether the game is over at a node."""
+        return self.outcome(node) is not None
+
+    def outcome(self, node: Node | None = None) -> float | None:
+        """Return the result for the first player at a node, see `outcome_after`."""
         node = node or self.current
-        return self.game.is_terminal(node.state) or len(self.path(node)) > self.game.max_plies
+        return outcome_after(self.game, node.state, len(self.path(node)) - 1)
 
     def mover(self, node: Node) -> int:
         """Return who is to move at a node: 0 for the player who moves first in the game."""
@@ -346,8 +350,7 @@ class GameTree:
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""
         node, game = self.current, self.game
-        over = self.is_over()
-        outcome = game.first_outcome(node.state) if game.is_terminal(node.state) else 0.0 if over else None
+        outcome = self.outcome()
         moves = [
             {
                 "action": action,
@@ -364,7 +367,14 @@ class GameTree:
         taken = None
         if game.board is not None and game.board.captures:
             taken = captured(game.board, (each.state for each in self.path()))[-1]
-        return {**shown, "over": over, "outcome": outcome, "moves": moves, "line": line, "captured": taken}
+        return {
+            **shown,
+            "over": outcome is not None,
+            "outcome": outcome,
+            "moves": moves,
+            "line": line,
+            "captured": taken,
+        }
 
 
 def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:

@@ -31,6 +31,8 @@ def called(game: Game) -> list[str]:
 
 def result_at(game: Game, state: np.ndarray) -> str:
     """Return how a final state ends in SGF's words, by how much if points count; "" else."""
+    if not game.is_terminal(state):  # cut at max_plies
+        return ""
     outcome, points = game.first_outcome(state), POINTS.fullmatch(score_text(game, state))
     return f"{'B' if outcome > 0 else 'W'}+{points[1]}" if outcome and points else ""
 

@@ -237,9 +237,8 @@ class Review:
         """Return whether a node needs no judge: it is deleted, the game is over, or it was judged before."""
         if self.tree.nodes[node.number] is not node:
             return True
-        if self.tree.is_over(node):
-            ended = self.tree.game.is_terminal(node.state)
-            node.value, node.judged_by = self.tree.game.first_outcome(node.state) if ended else 0.0, RULES
+        if (outcome := self.tree.outcome(node)) is not None:
+            node.value, node.judged_by = outcome, RULES
             return True
         if not node.judged_by or node.judged_by not in (SOLVER, judge.title):
             return False

@@ -20,6 +20,7 @@ from azero.games import make_game, tictactoe
 from azero.games.game import LEGAL_MASK, OUTCOME, REPETITION_KEY, Game, rule
 from azero.games.kit.bits import popcount
 from azero.games.kit.board import Board
+from azero.games.playing import GameInProgress
 from azero.heuristics import make_heuristic
 from azero.match.lockstep import play_match
 from azero.match.openings import random_opening
@@ -87,6 +88,17 @@ def test_a_game_that_never_ends_is_cut_at_its_bound(opening_plies: int) -> None:
     assert [len(record.actions) for record in records] == [9] * 6
     assert [record.first_outcome for record in records] == [0.0] * 6
     assert all(is_cut(game, record) for record in records)
+
+
+def test_a_game_in_progress_is_a_draw_at_its_bound() -> None:
+    at = GameInProgress(endless())
+    while not at.is_over:
+        at.play(at.legal_actions()[0])
+    assert (len(at.actions), at.outcome, at.legal_actions()) == (9, 0.0, [])
+    with pytest.raises(UserError, match="the game is over"):
+        at.play(0)
+    at.undo()
+    assert at.outcome is None and at.legal_actions()
 
 
 def test_a_search_deeper_than_the_bound_stays_within_its_arrays() -> None:
