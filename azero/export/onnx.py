@@ -15,6 +15,7 @@ from pathlib import Path
 
 from azero.config.schema import UserError
 from azero.export.readme import readme
+from azero.export.torchscript import with_plain_dense
 from azero.games.game import Game
 from azero.network.folded import folded
 from azero.network.model import Network, OwnNetwork
@@ -51,7 +52,7 @@ def traced(network: Network) -> bytes:
     import torch
 
     buffer, shape = io.BytesIO(), network.planes_shape
-    plain = folded(network).eval()
+    plain = with_plain_dense(folded(network).eval())
     if isinstance(network, OwnNetwork):
         check_trace(plain, shape, network.config.file)
     with warnings.catch_warnings(), traceable():
