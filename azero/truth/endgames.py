@@ -358,7 +358,7 @@ class Ending:
     def scores(self, state: np.ndarray) -> np.ndarray:
         """Return the exact score of each move of an unfinished state [S], see `azero.truth`: [A] int64."""
         scores = np.full(self.game.num_actions, ILLEGAL, np.int64)
-        sign = 1 if self.game.to_play(state) == STRONG else -1
+        sign = 1 if int(state[pieces.OWN]).bit_count() > 1 else -1
         for action in self.game.legal_actions(state):
             plies = self.plies(self.game.step(state, action))
             scores[action] = 0 if plies is None else sign * (plies + 1)

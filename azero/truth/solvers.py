@@ -19,6 +19,7 @@ from azero.classic.deepening import Found, Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.players import never
+from azero.truth.endgames import endings_of, material_of, solve_ending
 from azero.truth.known import is_connect_four
 from azero.truth.positions import ILLEGAL
 
@@ -70,7 +71,10 @@ def solve_in(
 
 
 class SearchOracle:
-    """Iterative deepening of alpha-beta: the first depth that proves a result is the length of the game."""
+    """Iterative deepening of alpha-beta: the first depth that proves a result is the length of the game.
+
+    It knows chess's endings of three pieces by their tables.
+    """
 
     name = "azero"
 
@@ -82,6 +86,8 @@ class SearchOracle:
     def score_moves(self, state: np.ndarray) -> np.ndarray:
         """See `Oracle.score_moves`."""
         game = self.game
+        if game.name == "chess" and (material := material_of(state)) in endings_of(game):
+            return solve_ending(game, material).scores(state)
         scores = np.full(game.num_actions, ILLEGAL, np.int64)
         for action in game.legal_actions(state):
             after = game.step(state, action)

@@ -360,6 +360,16 @@ def test_exact_values_where_they_are_known(tmp_path: Path) -> None:
         table = opened(client, game="tictactoe", moves=["0", "3", "1", "6"])  # X wins by 2, or forks by 4
         known = client.get(f"/api/tables/{table['id']}/exact").json()
         assert known["values"]["2"] == 1 and known["values"]["4"] == 1
+        # . . . . k     Black, to move, mates with the rook, unless White's king takes it
+        # . . . . .
+        # . . r . .
+        # . K . . .
+        # . . . . .
+        asked = {"variant": "gardner", "start": "4k/5/2r2/5/1K3 w - - 0 1"}
+        chess = opened(client, game="chess", options=asked, moves=["b1b2"])
+        known = client.get(f"/api/tables/{chess['id']}/exact").json()
+        played = {move["move"]: known["values"][str(move["action"])] for move in chess["position"]["moves"]}
+        assert played["c3c4"] == 1 and played["c3c2"] == played["e5e4"] == 0
         go = opened(client, game="go", options={"size": 9})
         unknown = client.get(f"/api/tables/{go['id']}/exact").json()
         assert unknown["known"] is False and unknown["why"].endswith(".")

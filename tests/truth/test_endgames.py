@@ -77,6 +77,7 @@ def test_the_scores_of_a_sample_count_plies_for_the_mover_of_either_colour() -> 
     assert {game.to_play(state) for state in asked.states} == {0, 1}
     for state, scores in zip(asked.states[:50], asked.scores, strict=False):
         assert np.flatnonzero(scores != ILLEGAL).tolist() == game.legal_actions(state)
+        assert (ending.scores(state) == scores).all()  # asked with the colours exchanged
         for action in game.legal_actions(state):
             after = game.step(state, action)
             if game.is_terminal(after):
