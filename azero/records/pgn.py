@@ -47,7 +47,7 @@ VARIANTS = {  # of the tag Variant, in small letters
     **dict.fromkeys(("gardner", "gardner minichess", "minichess"), "gardner"),
     **dict.fromkeys(("losalamos", "los alamos", "los alamos chess"), "losalamos"),
 }
-RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0, "*": None}
+RESULTS = {"1-0": 1.0, "0-1": -1.0, "1/2-1/2": 0.0, "1/2": 0.0, "*": None}
 TAGS = {  # that a record keeps as a property of SGF, see `RecordNode.properties`
     **{"Event": "EV", "Site": "PC", "Round": "RO", "WhiteElo": "BR", "BlackElo": "WR"},
     **{"Annotator": "AN", "Opening": "ON", "TimeControl": "TM"},
@@ -70,9 +70,9 @@ TOKEN = re.compile(
     |(?P<open>\()
     |(?P<close>\))
     |\$(?P<nag>[0-9]{1,4}+)
-    |(?P<result>1-0|0-1|1/2-1/2|\*)(?![^\s()\[{;])
+    |(?P<result>1-0|0-1|1/2-1/2|1/2|\*)(?![^\s()\[{;])
     |(?P<number>[0-9]{1,6}+(?:\s*+\.++|(?=\s|\Z))|\.++|e\.?p\.(?=\s|\Z))
-    |(?P<sign>[!?]{1,2}+)
+    |(?P<sign>[!?]{1,2}+|\+/-|-/\+|\+[=−-]|[=−-]\+|[=□∞⩲⩱±∓⨀]|N(?=[\s)]|\Z))
     |(?P<move>[A-Za-z0-9][A-Za-z0-9=+\#:@-]*+(?:\([QRBN]\)|/[QRBN]|\.p\.)?+[+\#]*+)
     )""",
     re.VERBOSE,

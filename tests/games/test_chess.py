@@ -419,6 +419,9 @@ def test_a_game_may_begin_elsewhere() -> None:
     state = game.initial_state()
     assert game.to_play(state) == 0 and "f7f8" in names(game, state)
     assert write_position(play(game, state, "Ra7 Kg8")) == "6k1/R7/6K1/8/8/8/8/8 w - - 5 41"
+    fen = "7k/5R2/6K1/8/8/8/8/8 w - -"
+    for written, meant in ((fen, f"{fen} 0 1"), (f"{fen} 3", f"{fen} 3 1")):  # as some programs write it
+        assert write_position(game.position(written)) == meant
     with pytest.raises(UserError, match=r"start=.* has Black to move; give a position with White to move"):
         make_game("chess", start="7k/8/6K1/8/8/8/8/5R2 b - - 3 40")
     with pytest.raises(UserError, match=r"start=.* is the end of a game; give a position to play from"):
@@ -426,9 +429,9 @@ def test_a_game_may_begin_elsewhere() -> None:
 
 
 @pytest.mark.parametrize(("fen", "why"), [
-    ("", "it has 0 fields, and FEN has 4 or 6"),
+    ("", "it has 0 fields, and FEN has 4 to 6"),
     ("hello", "it has 1 field, and"),
-    (START.replace(" 0 1", " 0"), "it has 5 fields"),
+    (f"{START} 7", "it has 7 fields"),
     (START.replace(" w ", " x "), "the side to move is 'x', not w or b"),
     (START.replace("KQkq", "KX"), "the rights to castle are 'KX'"),
     (START.replace("KQkq", "KK"), "the rights to castle are 'KK'"),

@@ -289,6 +289,13 @@ def test_the_moves_of_a_game_have_a_limit_however_few_positions_they_make(
         list(read_pgn(fitting.replace("1. e4 ", "1. e4 (1. d4 d5 (1... Nf6)) ").encode()))
 
 
+def test_signs_of_older_programs_are_read() -> None:
+    (record,) = read_pgn("1. e4 ! += e5 N (1... c5 =) 2. Nf3 +/- Nc6 -+ 3. Bb5 ± a6?! 1/2".encode())
+    signs = [node.properties.get(NAG, []) for node in record.nodes[1:]]
+    assert signs == [["1", "14"], ["146"], ["10"], ["16"], ["19"], ["16"], ["6"]]
+    assert record.outcome == 0.0
+
+
 def test_signs_that_pgn_cannot_hold_are_not_written() -> None:
     record = Record(CHESS)
     place = record.add(0, CHESS.parse_action(CHESS.initial_state(), "e4"))

@@ -85,8 +85,8 @@ def read_fen(text: str, size: int) -> Fen:
         UserError: it is not a FEN of a board of this size.
     """
     fields = text.split()
-    if len(fields) not in (4, 6):
-        raise bad(text, f"it has {counted(len(fields), 'field')}, and FEN has 4 or 6")
+    if not 4 <= len(fields) <= 6:
+        raise bad(text, f"it has {counted(len(fields), 'field')}, and FEN has 4 to 6")
     side, rights, passing = fields[1:4]
     if side not in tuple(SIDES):
         raise bad(text, f"the side to move is {side!r}, not w or b")
@@ -97,13 +97,16 @@ def read_fen(text: str, size: int) -> Fen:
         raise bad(
             text, f"{passing!r} is not a cell on which {'White' if side == 'w' else 'Black'} takes in passing"
         )
-    clock, number = (
-        (read_number(text, fields[4], "the clock"), read_number(text, fields[5], "the move"))
-        if len(fields) == 6
-        else (0, 1)
-    )
+    clock, number = [*fields[4:], *("0", "1")[len(fields) - 4 :]]
     marks = read_rows(text, fields[0], size)
-    return Fen(marks, SIDES.index(side), rights.replace("-", ""), passing, clock, max(1, number))
+    return Fen(
+        marks,
+        SIDES.index(side),
+        rights.replace("-", ""),
+        passing,
+        read_number(text, clock, "the clock"),
+        max(1, read_number(text, number, "the move")),
+    )
 
 
 def write_fen(position: Fen) -> str:
