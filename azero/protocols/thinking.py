@@ -29,14 +29,12 @@ class Thinker:
     Attributes:
         player: the player as the command line describes it.
         latest: the player that moved last, `player` or `timed()`.
-        searched: whether it searched for that move.
     """
 
     def __init__(self, spec: PlayerSpec, game: Game, config: Config, seed: int = 1) -> None:
         """Make the player; UserError: it cannot play this game."""
         self.spec, self.game, self.config, self.seed = spec, game, config, seed
         self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
-        self.searched = False
         self._timed: ThinkingPlayer | None = None
         self.begin_game(self.player)
 
@@ -66,7 +64,7 @@ class Thinker:
         if not self.keeps_time or self.own_seconds:
             return self.player
         options = {**self.spec.options, "seconds": 1.0}
-        if self.spec.name == "pv_mcts":
+        if schema_of(self.spec).keeps_tree:
             most = min(MOST_SIMULATIONS, most_simulations(self.game, tree_reuse=True))
             options = {"num_simulations": most, **options}
         player = make_from_spec(replace(self.spec, options=options), self.game, self.config, one_game=True)
@@ -103,8 +101,7 @@ class Thinker:
         A forced move under a clock is not thought about if that saves time.
         """
         player = self.latest = self.timed() if seconds else self.player
-        self.searched = not (seconds and saves_time and len(legal := at.legal_actions()) == 1)
-        if not self.searched:
+        if seconds and saves_time and len(legal := at.legal_actions()) == 1:
             return Thought(legal[0])
         return player.think(at, shorter(self.own_seconds, seconds), stopping, report, most)
 
@@ -158,4 +155,4 @@ def shorter(one: float, other: float) -> float:
 
 def can_ponder(spec: PlayerSpec) -> bool:
     """Return whether thinking in the opponent's time helps the player's next move."""
-    return spec.name == "pv_mcts"
+    return schema_of(spec).keeps_tree

@@ -24,7 +24,6 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Thought
-from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.base import LOOK_SECONDS
 from azero.players.growing import LONGEST_LINE
 from azero.process.background import in_background
@@ -33,7 +32,7 @@ from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
 from azero.protocols.uci_go import Go, read_go
-from azero.protocols.uci_info import effort_line, info_lines, is_won, new_simulations, without_speed
+from azero.protocols.uci_info import info_lines, is_won, without_speed
 from azero.protocols.words import own_words
 
 MOVE = re.compile(r"[a-z]{1,2}[0-9]{1,2}[a-z]{1,2}[0-9]{1,2}[a-z]?")
@@ -163,7 +162,7 @@ class Uci:
     @property
     def shows_moves(self) -> bool:
         """Whether the player's search knows more than its best move."""
-        return self.spec.name in ("pv_mcts", "uct")
+        return schema_of(self.spec).shows_moves
 
     def variants(self) -> list[str]:
         """Return the games that the player can play, by their names in UCI."""
@@ -255,14 +254,14 @@ class Uci:
         elif seconds:
             self.deadline = began + seconds
             seconds = max(LEAST, self.deadline - time.perf_counter())
-        elif most or isinstance(thinker.player, AlphaBetaPlayer):
+        elif most or schema_of(self.spec).deepens:
             seconds = FOREVER  # depth 1, 2, …: a stop finds a good move, and the shortest mate comes first
 
         def report(thought: Thought) -> None:
             nonlocal is_enough, shown
             is_enough = is_enough or self.is_enough(thought)
-            new, now = new_simulations(thinker.latest, thought), time.perf_counter() - began
-            lines = info_lines(self.game, at.state, thought, self.lines, now, new)
+            now = time.perf_counter() - began
+            lines = info_lines(self.game, at.state, thought, self.lines, now)
             if shown != (shown := [without_speed(line) for line in lines]):
                 for line in lines:
                     self.write(line)
@@ -270,9 +269,8 @@ class Uci:
         thought = thinker.choose(
             at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None, most
         )
-        is_alone = thinker.searched and not thought.moves
-        if is_alone and (line := effort_line(self.game, at.state, thinker.latest)):
-            self.write(line)
+        if thought.depth:  # alpha-beta reports once, at its end
+            report(thought)
         self.hold()
         self.write(self.best_line(at, thought))
 
@@ -415,8 +413,8 @@ class Uci:
 def without_defaults(spec: PlayerSpec) -> PlayerSpec:
     """Return a player that only what a person typed, and the client, limits."""
     options = {name: value for name, value in spec.options.items() if name not in spec.defaults}
-    known = settings(schema_of(spec))
-    if spec.name in ("alpha_beta", "negamax"):
+    known, deepens = settings(schema_of(spec)), schema_of(spec).deepens
+    if deepens and known["depth"].default != 0:
         options = {"depth": 0, **options}  # to the end of the game
     if "seconds" in known and known["seconds"].default:
         options = {"seconds": FOREVER, **options}
