@@ -18,7 +18,7 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Move, Thought
-from azero.players.growing import best_of, growing_search
+from azero.players.growing import Reports, best_of, growing_search
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
@@ -144,16 +144,9 @@ class NBoard:
         """
         if playing.is_over:
             raise UserError("The game is over.")
-        due = time.monotonic() + REPORT_SECONDS
-
-        def report(thought: Thought) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + REPORT_SECONDS
-                self.report(thought, hints)
-
+        reports = Reports(lambda thought: self.report(thought, hints), REPORT_SECONDS)
         began = time.monotonic()
-        thought = self.thinker.choose(playing, stopping=self.stopping, report=report)
+        thought = self.thinker.choose(playing, stopping=self.stopping, report=reports)
         if thought.moves:
             self.write(f"nodestats {thought.visits} {time.monotonic() - began:.2f}")
         return thought

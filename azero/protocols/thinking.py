@@ -5,7 +5,6 @@ Searches run in the caller's thread and ask `stopping` many times a second, so n
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,8 +15,7 @@ from azero.config.schema import Config, settings
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, Thought, never
-from azero.players.base import LOOK_SECONDS
-from azero.players.growing import growing_search
+from azero.players.growing import grow, growing_search
 from azero.players.pv_mcts import most_simulations
 
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
@@ -118,11 +116,8 @@ class Thinker:
 
         Args:
             at: the game.
-            stopping: asked each LOOK_SECONDS.
-            report: receives what was found.
-            every: seconds between two reports.
+            stopping, report, every, lasting: as for `growing.grow`.
             banned: further moves to leave out, [A] bool.
-            lasting: whether to go on reporting when nothing is left to search.
 
         Raises:
             UserError: the player has no search that grows.
@@ -130,17 +125,7 @@ class Thinker:
         search = growing_search(self.timed())
         bans = [each for each in (at.banned(), banned) if each is not None]
         search.begin(at.state, np.logical_or.reduce(bans) if bans else None)
-        goes_on, due = True, time.perf_counter() + every
-        while not stopping():
-            if goes_on:
-                goes_on = search.grow(LOOK_SECONDS)
-            elif not lasting:
-                return
-            else:
-                time.sleep(LOOK_SECONDS)
-            if time.perf_counter() >= due and (thought := search.read()):
-                report(thought)
-                due = max(due + every, time.perf_counter())
+        grow(search, stopping, report, every, lasting)
 
     def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
         """Search a position in the opponent's time until `stopping` or all simulations are done."""

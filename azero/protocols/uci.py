@@ -24,8 +24,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Thought
-from azero.players.base import LOOK_SECONDS
-from azero.players.growing import LONGEST_LINE
+from azero.players.growing import LONGEST_LINE, LOOK_SECONDS
 from azero.process.background import in_background
 from azero.protocols.gtp_clock import LEAST
 from azero.protocols.lines import Lines, TooLong

@@ -32,7 +32,7 @@ from azero.games import SHIPPED
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, options_of
-from azero.players.growing import GrowingSearch, growing_search
+from azero.players.growing import LOOK_SECONDS, GrowingSearch, growing_search
 from azero.players.levels import level_of
 from azero.run.folder import names_of_shipped
 from azero.run.run import Run
@@ -46,7 +46,6 @@ MOST = {  # of options; trees, tables and caches of eight players must fit
 NO_NETWORK = "UCT without a network: random games, weak"
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 SURE = ("kind", "num_simulations", "temperature")  # options of a champion that fit each other
-LOOK_SECONDS = 0.1  # between two reports of a search
 
 
 @dataclass(frozen=True)

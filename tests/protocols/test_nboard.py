@@ -187,9 +187,7 @@ def test_a_player_without_a_search_moves_but_gives_no_hints() -> None:
     assert answers[0].startswith("status player random has no search")
     assert re.fullmatch(rf"=== [A-H][1-8]//{NUMBER}", answers[2])
     answers = session("go", spec=PlayerSpec("player", "alpha_beta", {"depth": 2}))
-    assert re.fullmatch(
-        rf"=== [A-H][1-8]/{NUMBER}/{NUMBER}", answers[1]
-    )  # its value comes without a search tree
+    assert re.fullmatch(rf"=== [A-H][1-8]/{NUMBER}/{NUMBER}", answers[1])
 
 
 def test_only_othello_is_played() -> None:
