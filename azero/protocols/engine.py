@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -18,7 +19,9 @@ from azero.cli.player_spec import PlayerSpec, check_options, choose_player, take
 from azero.config.schema import Config, setting
 from azero.games import make_game
 from azero.games.game import Game
+from azero.kernels.compiling import CompileNotice
 from azero.process.ending import end_now
+from azero.protocols.lines import Lines, Write, line_writer, take_over_output
 from azero.run.run import Run
 
 LABELS = {
@@ -42,7 +45,7 @@ EngineAsked = TypeVar("EngineAsked", bound=EngineSettings)
 
 def run_engine(
     name: str,
-    serve: Callable[[Game, PlayerSpec, EngineAsked], object],
+    serve: Callable[[Game, PlayerSpec, EngineAsked, Lines, Write], object],
     schema: type[EngineAsked],
     examples: str,
     arguments: Sequence[str] | None = None,
@@ -57,7 +60,7 @@ def run_engine(
 
     Args:
         name, schema, examples, arguments, labels, players: as for `run_program`.
-        serve: speaks with the client until it goes.
+        serve: speaks with the client until it goes: reads its lines, and writes lines to it.
         default: the game where neither a game nor a run is named.
     """
 
@@ -67,7 +70,9 @@ def run_engine(
         game, spec = take_engine(texts, asked, default)
         refuse_rest(texts, schema, ["player", "player.num_simulations"])
         check_options(spec)  # here, because the client may go before the player is made
-        serve(game, spec, asked)
+        client = take_over_output()
+        with CompileNotice(lambda text: print(f"azero: {text}", file=sys.stderr, flush=True)):
+            serve(game, spec, asked, Lines(sys.stdin.buffer, client=client), line_writer(client))
         end_now(0)
 
     return run_program(name, serve_asked, schema, examples, arguments, labels, players)

@@ -27,12 +27,12 @@ from azero.players import Thought
 from azero.players.growing import LONGEST_LINE, LOOK_SECONDS
 from azero.process.background import in_background
 from azero.protocols.gtp_clock import LEAST
-from azero.protocols.lines import Lines, TooLong
+from azero.protocols.lines import Lines, TooLong, Write
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
 from azero.protocols.uci_go import Go, read_go
 from azero.protocols.uci_info import info_lines, is_won, without_speed
-from azero.protocols.words import own_words
+from azero.protocols.words import own_words, printable
 
 MOVE = re.compile(r"[a-z]{1,2}[0-9]{1,2}[a-z]{1,2}[0-9]{1,2}[a-z]?")
 NO_MOVE = "(none)"  # of a game that is over, as Stockfish writes it
@@ -81,7 +81,7 @@ class Uci:
         spec: PlayerSpec,
         config: Config,
         lines: Lines,
-        write: Callable[[str], None],
+        write: Write,
         seed: int = 1,
     ) -> None:
         """Begin to make the player; UserError: UCI cannot write the moves of the game."""
@@ -483,11 +483,6 @@ def number_of(text: str, low: int, high: int) -> int:
     if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
         raise UserError(f"{printable(text)!r} is not a whole number from {low} to {high}")
     return int(text)
-
-
-def printable(text: str) -> str:
-    """Return the beginning of a text from outside, in characters that any client prints."""
-    return "".join(letter if " " <= letter <= "~" else "?" for letter in text[:40])
 
 
 def check_moves(game: Game) -> None:
