@@ -14,6 +14,7 @@ from azero.cli.player_spec import PlayerSpec, make_from_spec
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.protocols.engine import EngineSettings, run_engine
+from azero.protocols.lines import Lines, Write, is_closed
 
 EXAMPLES = """
 run=go9
@@ -32,7 +33,7 @@ class AnalysisSettings(EngineSettings):
     )
 
 
-def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings) -> None:
+def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings, lines: Lines, write: Write) -> None:
     """Answer the queries of the standard input."""
     if spec.name != "pv_mcts":
         raise UserError(
@@ -41,23 +42,18 @@ def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings) -> None:
 
     from azero.players.pv_mcts import for_analysis
     from azero.protocols.analysis import Analysis, answer_lines
-    from azero.protocols.lines import Lines, is_closed, line_writer, take_over_output
 
     player = make_from_spec(spec, game, asked.config, one_game=True)
     # Reports, maxTime and terminate need a search that may end early
     player = for_analysis(player, keeps_kind="kind" in spec.options)
-    client = take_over_output()
-
-    write = line_writer(client)
     analysis = Analysis(
         player, lambda answer: write(json.dumps(answer, sort_keys=True, separators=(",", ":")))
     )
     analysis.warm_up()
     print(f"azero: ready to analyse {game.name} with {spec}", file=sys.stderr)
-    lines = Lines(sys.stdin.buffer)
     if asked.wait:
         lines.finish()  # what was asked for is answered
-    answer_lines(analysis, lines, lambda: is_closed(client), asked.wait)
+    answer_lines(analysis, lines, lambda: is_closed(lines.client), asked.wait)
 
 
 main = partial(run_engine, "analysis", serve, AnalysisSettings, EXAMPLES, labels=LABELS, players=["pv_mcts"])

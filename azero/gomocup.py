@@ -13,6 +13,7 @@ from azero.cli.player_spec import PlayerSpec, needs_network
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.protocols.engine import EngineSettings, run_engine
+from azero.protocols.lines import Lines, Write
 
 EXAMPLES = """
 run=gomoku
@@ -27,11 +28,10 @@ class GomocupSettings(EngineSettings):
     game: str = setting("", "The game. Default: that of the run; Gomoku on 15 x 15 without one.")
 
 
-def serve(game: Game, spec: PlayerSpec, asked: GomocupSettings) -> None:
+def serve(game: Game, spec: PlayerSpec, asked: GomocupSettings, lines: Lines, write: Write) -> None:
     """Play for the manager at the standard input."""
     from azero.games import make_game
     from azero.protocols.gomocup import Gomocup, check_gomoku
-    from azero.protocols.lines import Lines, line_writer, take_over_output
     from azero.protocols.thinking import Thinker
 
     check_gomoku(game)
@@ -49,8 +49,7 @@ def serve(game: Game, spec: PlayerSpec, asked: GomocupSettings) -> None:
             thinkers[size] = Thinker(spec, other, asked.config, asked.seed)
         return thinkers[size]
 
-    write = line_writer(take_over_output())
-    Gomocup(make_thinker, Lines(sys.stdin.buffer), write).serve()
+    Gomocup(make_thinker, lines, write).serve()
 
 
 main = partial(run_engine, "gomocup", serve, GomocupSettings, EXAMPLES, default="gomoku")

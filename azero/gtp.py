@@ -11,12 +11,11 @@ from azero.cli.player_spec import PlayerSpec
 from azero.cli.programs import refuse
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
-from azero.kernels.compiling import CompileNotice
 from azero.process.ending import end_now
 from azero.protocols.engine import EngineSettings, run_engine
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import Engine
-from azero.protocols.lines import Lines, take_over_output
+from azero.protocols.lines import Lines, Write
 from azero.protocols.thinking import Thinker
 
 EXAMPLES = """
@@ -33,13 +32,11 @@ class GtpSettings(EngineSettings):
     ponder: bool = setting(False, "Think in the opponent's time. Only a champion can.")
 
 
-def serve(game: Game, spec: PlayerSpec, asked: GtpSettings) -> None:
+def serve(game: Game, spec: PlayerSpec, asked: GtpSettings, lines: Lines, write: Write) -> None:
     """Be the engine of the client at the standard input."""
-    client = take_over_output()
-    with CompileNotice(lambda text: print(f"azero: {text}", file=sys.stderr, flush=True)):
-        engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
-        engine.making.add_done_callback(end_if_refused)
-        Session(engine, Lines(sys.stdin.buffer, client=client), client).serve()
+    engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
+    engine.making.add_done_callback(end_if_refused)
+    Session(engine, lines, write).serve()
 
 
 def end_if_refused(making: Future[Thinker]) -> None:

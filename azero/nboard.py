@@ -13,6 +13,7 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import setting
 from azero.games.game import Game
 from azero.protocols.engine import EngineSettings, run_engine
+from azero.protocols.lines import Lines, Write
 
 EXAMPLES = """
 run=othello8 player.seconds=2
@@ -27,17 +28,15 @@ class NBoardSettings(EngineSettings):
     game: str = setting("", "The game. Default: that of the run; Othello on 8 x 8 without one.")
 
 
-def serve(game: Game, spec: PlayerSpec, asked: NBoardSettings) -> None:
+def serve(game: Game, spec: PlayerSpec, asked: NBoardSettings, lines: Lines, write: Write) -> None:
     """Serve the window at the standard input."""
-    from azero.protocols.lines import Lines, line_writer, take_over_output
     from azero.protocols.nboard import NBoard, check_othello
     from azero.protocols.thinking import Thinker
 
     check_othello(game)
     thinker = Thinker(spec, game, asked.config, asked.seed)
-    write = line_writer(take_over_output())
     thinker.warm_up()
-    NBoard(thinker, Lines(sys.stdin.buffer), write).serve()
+    NBoard(thinker, lines, write).serve()
 
 
 main = partial(run_engine, "nboard", serve, NBoardSettings, EXAMPLES, default="othello")

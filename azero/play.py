@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from azero.cli.arguments import (
     take_settings,
 )
 from azero.cli.overrides import conf_files
-from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
+from azero.cli.player_spec import PlayerSpec, choose_player, limited_uct, make_from_spec, take_player_spec
 from azero.config.schema import Config, UserError, setting
 from azero.games.ending import result_for
 from azero.games.game import Game
@@ -77,7 +77,6 @@ moves  all legal moves
 quit   leave"""
 HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
-OPPONENT_SIMULATIONS = 1_000  # of uct as the opponent
 
 
 @dataclass
@@ -270,24 +269,6 @@ def value_text(value: float) -> str:
     return "?" if math.isnan(value) else f"{round(value, 2) + 0.0:+.2f}"  # + 0.0 makes -0.0 plain
 
 
-def choose_opponent(asked: PlayerSpec, game: Game, config: Config) -> PlayerSpec:
-    """Return the opponent; for `auto` the champion of the run that is named or found by `run_of`, or uct."""
-    if asked.name != "auto" and not must_have_network(asked):
-        return asked
-    run = asked.options.get("run") or run_of(game, config)
-    if asked.name != "auto":
-        return replace(asked, options={**asked.options, "run": run}) if run else asked
-    if run:
-        return replace(asked, name="pv_mcts", options={**asked.options, "run": run})
-    return PlayerSpec(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
-
-
-def with_limit(options: dict[str, Any], num_simulations: int) -> dict[str, Any]:
-    """Return options of uct; without a limit they get this number of simulations."""
-    is_limited = {"num_simulations", "seconds"} & set(options)
-    return options if is_limited else {"num_simulations": num_simulations, **options}
-
-
 def limit_text(uct: PlayerSpec) -> str:
     """Return such as " with 1,000 simulations"; "" without that limit."""
     simulations = uct.options.get("num_simulations")
@@ -316,7 +297,7 @@ def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: 
             cold = {key: value for key, value in opponent.options.items() if "temperature" not in key}
             asked = replace(opponent, options={**cold, **asked.options})
         else:
-            asked = replace(asked, name="uct", options=with_limit(asked.options, HINT_SIMULATIONS))
+            asked = limited_uct(asked, HINT_SIMULATIONS)
     player = make_from_spec(asked, game, config, one_game=True)
     if not isinstance(player, Analyst):
         raise UserError(f"adviser={asked.name} gives no hints; choose uct or pv_mcts.")
@@ -339,15 +320,14 @@ def run_session(
     is_named = "game" in texts
     asked = take_settings(texts, PlayArguments)
     wanted, config = take_player_spec(texts, "opponent", "auto"), asked.config
-    if asked.run and (wanted.name == "auto" or must_have_network(wanted)):
-        wanted = replace(wanted, options={"run": asked.run, **wanted.options})
-    run = asked.run or str(wanted.options.get("run") or "")
+    own = str(wanted.options.get("run") or "")
+    run = asked.run or own
     if run and not is_named and "from" not in texts and asked.ply is None:
         game, begin, start = game_of_run(config, run), None, None
     else:
         game, begin, start = take_start(texts, asked, asked.ply, is_named)
     start = start_of(game, asked.position, begin, start)
-    opponent = choose_opponent(wanted, game, config)
+    opponent = choose_player(wanted, game, config, own or asked.run)
     adviser = take_player_spec(texts, "adviser", "auto")
     refuse_rest(texts, PlayArguments, ("from", "opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")

@@ -13,6 +13,7 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import setting
 from azero.games.game import Game
 from azero.protocols.engine import EngineSettings, run_engine
+from azero.protocols.lines import Lines, Write
 
 EXAMPLES = """
 game=gardner player=uct player.num_simulations=5000
@@ -27,14 +28,11 @@ class UciSettings(EngineSettings):
     game: str = setting("", "A game whose moves go from cell to cell. Default: that of the run; else chess.")
 
 
-def serve(game: Game, spec: PlayerSpec, asked: UciSettings) -> None:
+def serve(game: Game, spec: PlayerSpec, asked: UciSettings, lines: Lines, write: Write) -> None:
     """Serve the client at the standard input."""
-    from azero.protocols.lines import Lines, line_writer, take_over_output
-    from azero.protocols.uci import Uci, check_moves
+    from azero.protocols.uci import Uci
 
-    check_moves(game)
-    write = line_writer(take_over_output())
-    Uci(game, spec, asked.config, Lines(sys.stdin.buffer), write, asked.seed).serve()
+    Uci(game, spec, asked.config, lines, write, asked.seed).serve()
 
 
 main = partial(run_engine, "uci", serve, UciSettings, EXAMPLES, default="chess")

@@ -27,7 +27,7 @@ from azero.games.playing import GameInProgress
 from azero.games.titles import game_heading
 from azero.network.inference import Inference
 from azero.players import Player, make_player, move_of
-from azero.players.growing import growing_search
+from azero.players.growing import growing_search, whole_search
 from azero.players.policy import PolicyPlayer
 
 
@@ -145,12 +145,8 @@ class Champion:
         player = make_player(
             "pv_mcts", self.game, inference=trained, search=search, num_simulations=num_simulations
         )
-        growing = growing_search(player)
-        growing.begin(state, None if moves is None else self._banned(state, moves))
-        while growing.grow(1.0):
-            pass
-        found = growing.read()
-        assert found is not None
+        banned = None if moves is None else self._banned(state, moves)
+        found = whole_search(growing_search(player), state, banned)
         actions = [move.action for move in found.moves]
 
         def column(name: str, missing: float) -> np.ndarray:

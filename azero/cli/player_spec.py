@@ -24,6 +24,7 @@ from azero.run.run import Run
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
+UCT_SIMULATIONS = 1_000  # of uct where there is no champion
 BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
 
 
@@ -101,6 +102,25 @@ def run_of(game: Game, config: Config) -> str | None:
     if trained or runs:
         return max(trained or runs, key=lambda name: (name == title, last_used(config, name)))
     return next((name for name in names_of_shipped() if has_learned(name, game, config)), None)
+
+
+def choose_player(asked: PlayerSpec, game: Game, config: Config, run: str = "") -> PlayerSpec:
+    """Return a player's spec with its run, named or found by `run_of`; for `auto` the champion, else uct."""
+    is_auto = asked.name == "auto"
+    if not is_auto and not must_have_network(asked):
+        return asked
+    run = run or asked.options.get("run") or run_of(game, config) or ""
+    if not run:
+        return limited_uct(asked, UCT_SIMULATIONS) if is_auto else asked
+    name = "pv_mcts" if is_auto else asked.name
+    return replace(asked, name=name, options={**asked.options, "run": run})
+
+
+def limited_uct(asked: PlayerSpec, num_simulations: int) -> PlayerSpec:
+    """Return uct with the options asked for, and this number of simulations if they have no limit."""
+    is_limited = {"num_simulations", "seconds"} & set(asked.options)
+    options = {} if is_limited else {"num_simulations": num_simulations}
+    return replace(asked, name="uct", options={**options, **asked.options}, defaults=tuple(options))
 
 
 def has_learned(run: str, game: Game, config: Config) -> bool:

@@ -83,6 +83,8 @@ class Thought(NamedTuple):
     visits: int = 0  # simulations through the node's moves; 0 for a player without such a search
     value: float = math.nan  # for the player to move, in [-1, 1]; nan if it is not known
     moves: Sequence[Move] = ()  # all legal ones, the most visited first; none if nothing is known of them
+    nodes: int = 0  # simulations of this search, as a tree may keep earlier ones; of alpha-beta: positions
+    depth: int = 0  # plies searched by alpha-beta; 0 for other players
 
     def best_move(self) -> Move | None:
         """Return what is known of the best move; None: nothing."""

@@ -11,7 +11,7 @@ from azero.classic.deepening import Found, Searcher
 from azero.config.schema import setting
 from azero.games.game import Game
 from azero.heuristics import choose_heuristic
-from azero.players import ban_table
+from azero.players import Thought, ban_table
 from azero.players.base import Deterministic
 from azero.players.options import MAY, PlayerOptions, heuristic_setting
 
@@ -27,6 +27,7 @@ class Options(PlayerOptions):
     """Search to a fixed depth by alpha-beta. A search to the end of the game plays perfectly."""
 
     network = MAY
+    deepens = True
     depth: int | None = setting(
         None, "Plies; 0: to the end. auto: to the end of small games, 4 in others.", between=(0, 1_000_000)
     )
@@ -53,6 +54,7 @@ class AlphaBetaPlayer(Deterministic):
     ) -> np.ndarray:
         """Return the first of the best moves for each of states [B, S]."""
         bans = ban_table(self.searcher.game, states, banned)
+        self.found = []
         self.found = [self.analyse(state, ban) for state, ban in zip(states, bans, strict=True)]
         return np.array([found.action for found in self.found], np.int64)
 
@@ -62,6 +64,17 @@ class AlphaBetaPlayer(Deterministic):
         if self.seconds:
             return self.searcher.deepen(state, self.seconds, banned, self.pause, depth=depth)
         return self.searcher.search(state, banned, self.pause, depth)
+
+    def read(self) -> Thought | None:
+        """Return what the latest search has found; None before its end, or if it was stopped at once."""
+        return thought_of(self.found)
+
+
+def thought_of(found: list[Found]) -> Thought | None:
+    """Return the first result of alpha-beta as a thought; None: there is none, or it finished no depth."""
+    if not found or not found[0].depth:
+        return None
+    return Thought(found[0].action, value=found[0].value, nodes=found[0].nodes, depth=found[0].depth)
 
 
 def default_depth(game: Game) -> int:

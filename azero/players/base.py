@@ -14,9 +14,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, Thought, ban_table, move_of, never
-
-LOOK_SECONDS = 0.02  # between two looks at whether to stop
-REPORT_SECONDS = 0.1  # between two reports of a search under way
+from azero.players.growing import LOOK_SECONDS, REPORT_SECONDS, Reports
 
 
 class Thinking(ThinkingPlayer):
@@ -43,18 +41,16 @@ class Thinking(ThinkingPlayer):
         most: int = 0,
     ) -> Thought:
         """Return the move in a game that is not over; see `ThinkingPlayer`."""
-        own_seconds, now = self.seconds, time.perf_counter()
-        look, due = now + LOOK_SECONDS, now + REPORT_SECONDS
+        own_seconds, reports = self.seconds, Reports(report, REPORT_SECONDS)
+        look = time.perf_counter() + LOOK_SECONDS
 
         def pause() -> bool:
-            nonlocal look, due
+            nonlocal look
             now = time.perf_counter()
             if now < look:
                 return False
             look = now + LOOK_SECONDS
-            if report and now >= due and (found := self.read()):
-                report(found)
-                due = time.perf_counter() + REPORT_SECONDS
+            reports.look(self.read)
             return stopping()
 
         self.seconds, self.pause, self.most = seconds or own_seconds, pause, most

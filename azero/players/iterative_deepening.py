@@ -21,6 +21,7 @@ class Options(PlayerOptions):
     """Search by alpha-beta to depth 1, 2, 3, …, for some seconds a move."""
 
     network = MAY
+    deepens = True
     seconds: float = setting(
         0.1, "Time for each move. The clock is read every millisecond.", between=(0.001, 1_000_000.0)
     )

@@ -24,6 +24,7 @@ class Options(PlayerOptions):
     """Search to a fixed depth without pruning, to compare alpha-beta with."""
 
     network = MAY
+    deepens = True
     depth: int | None = setting(
         None,
         "Plies; 0: to the end, in the smallest games. auto: as alpha_beta, or less in games of many moves.",

@@ -21,10 +21,16 @@ class PlayerOptions(Options):
     Attributes:
         network: MUST if the player needs a trained network, MAY if it takes one for heuristic=network.
         searches: whether it takes the search of a run.
+        shows_moves: whether its search knows what each move is worth (`growing.Analyst`).
+        keeps_tree: whether its tree can last from move to move, so that it can think in the opponent's time.
+        deepens: whether it is alpha-beta: depth=0 is to the end, and with seconds it searches depth 1, 2, ….
     """
 
     network: ClassVar[str] = ""
     searches: ClassVar[bool] = False
+    shows_moves: ClassVar[bool] = False
+    keeps_tree: ClassVar[bool] = False
+    deepens: ClassVar[bool] = False
 
 
 def simulations_setting(default: int) -> Any:

@@ -18,6 +18,8 @@ from azero.classic.solve import solve
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.heuristics import AUTO, choose_heuristic
+from azero.players import Thought
+from azero.players.alpha_beta import thought_of
 from azero.players.base import Deterministic
 from azero.players.options import PlayerOptions
 
@@ -57,6 +59,7 @@ class PerfectPlayer(Deterministic):
     ) -> np.ndarray:
         """Return a move for each of states [B, S]; `found` holds the results."""
         assert banned is None, "make() refuses games whose history forbids moves"
+        self.found = []
         self.found = [self.analyse(state, value_wanted=False) for state in states]
         forced = [len(self.game.legal_actions(state)) == 1 for state in states]
         self.unproven = sum(not (found.exact or only) for found, only in zip(self.found, forced, strict=True))
@@ -72,6 +75,10 @@ class PerfectPlayer(Deterministic):
         begin = time.perf_counter()
         action, value = self.solved[state.tobytes()]
         return Found(action, value, 0, self.game.max_plies, True, time.perf_counter() - begin)
+
+    def read(self) -> Thought | None:
+        """Return what the latest search has found; None before its end, or if it was stopped at once."""
+        return thought_of(self.found)
 
 
 def solved_moves(game: Game) -> dict[bytes, tuple[int, float]]:

@@ -54,7 +54,7 @@ class Options(PlayerOptions):
     """PV-MCTS: the network's policy and value guide a tree search (AlphaZero's player)."""
 
     network = MUST
-    searches = True
+    searches = shows_moves = keeps_tree = True
     kind: str | None = setting(
         None,
         "The search algorithm. auto: the run's; puct if that cannot end early for seconds or until_decided.",
@@ -218,7 +218,10 @@ class PvMcts(Thinking):
 
     def read(self) -> Thought | None:
         """Return what the latest search of a lone game has found; None: nothing yet."""
-        return read_search(self.searches, 0)
+        if (found := read_search(self.searches, 0)) is None:
+            return None
+        left = int(self.tree.searches["simulations_left"][0])
+        return found._replace(nodes=min(found.visits, self.searches.budget - left))
 
     def growing(self) -> NetworkSearch:
         """Return the search as one that grows; see `Analyst`."""

@@ -42,6 +42,7 @@ LONGEST_SEARCH = 100_000_000
 class Options(PlayerOptions):
     """Plain UCT with random rollouts, a reference to measure networks against."""
 
+    shows_moves = True
     num_simulations: int | None = setting(
         None, "Simulations of a move. auto: 100, or no limit with seconds.", between=(1, LONGEST_SEARCH)
     )
@@ -171,7 +172,7 @@ class RolloutSearch:
             moves.append(Move(self.action(child), 0, np.nan, np.nan, (self.action(child),), LOSS, WIN))
         visits = sum(move.visits for move in moves)
         value = sum(move.visits * move.value for move in moves if move.visits) / visits if visits else np.nan
-        return Thought(moves[0].action if moves else -1, visits, value, moves)
+        return Thought(moves[0].action if moves else -1, visits, value, moves, nodes=visits)
 
     def children(self, node: int) -> range:
         """Return the tried children of a node."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -14,14 +15,15 @@ from azero.cli.arguments import (
     take_game,
     take_settings,
 )
-from azero.cli.player_spec import PlayerSpec, check_options, must_have_network, run_of, take_player_spec
+from azero.cli.player_spec import PlayerSpec, check_options, choose_player, take_player_spec
 from azero.config.schema import Config, setting
 from azero.games import make_game
 from azero.games.game import Game
+from azero.kernels.compiling import CompileNotice
 from azero.process.ending import end_now
+from azero.protocols.lines import Lines, Write, line_writer, take_over_output
 from azero.run.run import Run
 
-UCT_SIMULATIONS = 1_000  # of uct where there is no champion
 LABELS = {
     "player=auto": "A player by name; auto: the champion of the run, or uct without one.",
     "player.OPTION=VALUE": "Such as player.num_simulations=1000 or player.seconds=2.",
@@ -43,7 +45,7 @@ EngineAsked = TypeVar("EngineAsked", bound=EngineSettings)
 
 def run_engine(
     name: str,
-    serve: Callable[[Game, PlayerSpec, EngineAsked], object],
+    serve: Callable[[Game, PlayerSpec, EngineAsked, Lines, Write], object],
     schema: type[EngineAsked],
     examples: str,
     arguments: Sequence[str] | None = None,
@@ -58,7 +60,7 @@ def run_engine(
 
     Args:
         name, schema, examples, arguments, labels, players: as for `run_program`.
-        serve: speaks with the client until it goes.
+        serve: speaks with the client until it goes: reads its lines, and writes lines to it.
         default: the game where neither a game nor a run is named.
     """
 
@@ -68,7 +70,9 @@ def run_engine(
         game, spec = take_engine(texts, asked, default)
         refuse_rest(texts, schema, ["player", "player.num_simulations"])
         check_options(spec)  # here, because the client may go before the player is made
-        serve(game, spec, asked)
+        client = take_over_output()
+        with CompileNotice(lambda text: print(f"azero: {text}", file=sys.stderr, flush=True)):
+            serve(game, spec, asked, Lines(sys.stdin.buffer, client=client), line_writer(client))
         end_now(0)
 
     return run_program(name, serve_asked, schema, examples, arguments, labels, players)
@@ -91,24 +95,10 @@ def take_engine(texts: dict[str, str], asked: EngineSettings, default: str = "")
         game = game_of_run(asked.config, run)
     else:
         game = take_game(texts, replace(asked, game=asked.game or default or "tictactoe"))
-    return game, choose_player(spec, run, game, asked.config)
+    return game, choose_player(spec, game, asked.config, run)
 
 
 def game_of_run(config: Config, run: str) -> Game:
     """Return the game that a run learns; UserError: no such run."""
     settings = Run.read(config, run).state.config
     return make_game(settings["game.name"], **settings["game.options"])
-
-
-def choose_player(asked: PlayerSpec, run: str, game: Game, config: Config) -> PlayerSpec:
-    """Return the player's spec with its run; for `auto` the champion, or uct where there is none."""
-    if asked.name == "auto":
-        run = run or run_of(game, config) or ""
-        if not run:
-            limits = {"num_simulations", "seconds"} & set(asked.options)
-            options = {} if limits else {"num_simulations": UCT_SIMULATIONS}
-            return replace(asked, name="uct", options={**options, **asked.options}, defaults=tuple(options))
-        asked = replace(asked, name="pv_mcts")
-    if run and must_have_network(asked):
-        asked = replace(asked, options={**asked.options, "run": run})
-    return asked

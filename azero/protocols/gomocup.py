@@ -15,10 +15,10 @@ import azero
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.protocols.lines import Lines, TooLong
+from azero.protocols.lines import Lines, TooLong, Write
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
-from azero.protocols.words import own_words
+from azero.protocols.words import own_words, printable
 
 OWN, OTHER = 1, 2  # stones of BOARD
 UNLIMITED = 2**31 - 1  # milliseconds of time_left
@@ -38,9 +38,7 @@ class Gomocup:
         laid: azero's stones and the opponent's after YXBOARD, until a move shows whose turn it is.
     """
 
-    def __init__(
-        self, make_thinker: Callable[[int, int], Thinker], lines: Lines, write: Callable[[str], None]
-    ) -> None:
+    def __init__(self, make_thinker: Callable[[int, int], Thinker], lines: Lines, write: Write) -> None:
         """Make the brain.
 
         Args:
@@ -273,11 +271,6 @@ class Gomocup:
 def command_of(line: str) -> str:
     """Return the command of a line in capitals; "" if it is empty."""
     return line.strip().partition(" ")[0].upper()
-
-
-def printable(text: str) -> str:
-    """Return the beginning of a text from outside, in characters that any manager prints."""
-    return "".join(letter if " " <= letter <= "~" else "?" for letter in text[:40])
 
 
 def check_gomoku(game: Game) -> None:

@@ -6,12 +6,11 @@ import re
 import sys
 import time
 import traceback
-from typing import BinaryIO
 
 from azero.config.schema import UserError
 from azero.process.ending import end_quietly
 from azero.protocols.gtp_engine import COMMANDS, REFUSED, Engine
-from azero.protocols.lines import MOST_BYTES, Lines, TooLong, line_writer
+from azero.protocols.lines import MOST_BYTES, Lines, TooLong, Write
 from azero.records.record import clean, one_line
 
 CONTROL = dict.fromkeys((*range(9), *range(10, 32), 127)) | {ord("\t"): " "}
@@ -20,8 +19,8 @@ CONTROL = dict.fromkeys((*range(9), *range(10, 32), 127)) | {ord("\t"): " "}
 class Session:
     """One client and an engine."""
 
-    def __init__(self, engine: Engine, lines: Lines, client: BinaryIO) -> None:
-        self.engine, self.lines, self.send = engine, lines, line_writer(client)
+    def __init__(self, engine: Engine, lines: Lines, write: Write) -> None:
+        self.engine, self.lines, self.send = engine, lines, write
         self.id, self.has_begun, self.answered = "", False, 0.0
         engine.stopping, engine.next_line = lines.stopping, lines.waiting
         engine.write, engine.begin = self.send, self.begin

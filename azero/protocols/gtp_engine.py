@@ -18,7 +18,7 @@ from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
 from azero.games.playing import GameInProgress
 from azero.players import Report, Thought, never
-from azero.players.growing import growing_search
+from azero.players.growing import Reports, growing_search
 from azero.process.background import in_background
 from azero.protocols import gtp_display as display
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
@@ -256,18 +256,19 @@ class Engine:
         asked = display.read_analysis(words, self.moves, self.at.to_play, EVERY)
         if asked.avoided or asked.allowed:
             raise UserError("moves cannot be left out when a move is chosen")
-        due, line, sent = self.now() + asked.every, "", ""
+        sent, before = "", self.seen
 
         def report(thought: Thought) -> None:
-            nonlocal due, line, sent
-            line = display.info_line(thought, self.moves, self.at.state, style, asked)
-            if line and self.now() >= due:
-                due, sent = self.now() + asked.every, line
+            nonlocal sent
+            assert self.seen  # its position; the move may have been played since
+            line = display.info_line(thought, self.moves, self.seen[0], style, asked)
+            if line and line != sent:
+                sent = line
                 self.write(line)
 
-        text = self.generate(asked.side, keeps, report, self.begin)
-        if line != sent:
-            self.write(line)
+        text = self.generate(asked.side, keeps, Reports(report, asked.every), self.begin)
+        if self.seen and self.seen is not before:
+            report(self.seen[1])
         return f"play {text}"
 
     def thought(self) -> Thought:

@@ -21,6 +21,8 @@ SOON, AT_ONCE = 0.4, 0.9  # seconds after the end of the input
 INTERRUPT = "# interrupt"  # GoGui's comment that stops a command under way
 QUIT = "quit"  # the last word of a client that wants all answers
 
+Write = Callable[[str], None]  # sends a line to the client at once
+
 
 class TooLong(str):
     """Stands for a line of more than MOST_BYTES: its beginning; the rest is not kept."""
@@ -153,7 +155,7 @@ def take_over_output() -> BinaryIO:
     return client
 
 
-def line_writer(client: BinaryIO) -> Callable[[str], None]:
+def line_writer(client: BinaryIO) -> Write:
     """Return a function that sends a line to the client at once."""
 
     def write(line: str) -> None:

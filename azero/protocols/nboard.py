@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
 
 import numpy as np
 
@@ -18,8 +17,8 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Move, Thought
-from azero.players.growing import best_of, growing_search
-from azero.protocols.lines import Lines, TooLong
+from azero.players.growing import Reports, best_of, growing_search
+from azero.protocols.lines import Lines, TooLong, Write
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
 
@@ -34,7 +33,7 @@ PROVEN = "100%W"  # depth of a move whose result is proven
 class NBoard:
     """An engine and the game on its board."""
 
-    def __init__(self, thinker: Thinker, lines: Lines, write: Callable[[str], None]) -> None:
+    def __init__(self, thinker: Thinker, lines: Lines, write: Write) -> None:
         """`lines`: the window's; `write`: receives the answers."""
         self.thinker, self.game, self.write = thinker, thinker.game, write
         self.ahead = LookAhead(lines)
@@ -144,16 +143,9 @@ class NBoard:
         """
         if playing.is_over:
             raise UserError("The game is over.")
-        due = time.monotonic() + REPORT_SECONDS
-
-        def report(thought: Thought) -> None:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + REPORT_SECONDS
-                self.report(thought, hints)
-
+        reports = Reports(lambda thought: self.report(thought, hints), REPORT_SECONDS)
         began = time.monotonic()
-        thought = self.thinker.choose(playing, stopping=self.stopping, report=report)
+        thought = self.thinker.choose(playing, stopping=self.stopping, report=reports)
         if thought.moves:
             self.write(f"nodestats {thought.visits} {time.monotonic() - began:.2f}")
         return thought

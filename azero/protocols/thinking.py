@@ -5,7 +5,6 @@ Searches run in the caller's thread and ask `stopping` many times a second, so n
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,8 +15,7 @@ from azero.config.schema import Config, settings
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, Thought, never
-from azero.players.base import LOOK_SECONDS
-from azero.players.growing import growing_search
+from azero.players.growing import grow, growing_search
 from azero.players.pv_mcts import most_simulations
 
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
@@ -29,14 +27,12 @@ class Thinker:
     Attributes:
         player: the player as the command line describes it.
         latest: the player that moved last, `player` or `timed()`.
-        searched: whether it searched for that move.
     """
 
     def __init__(self, spec: PlayerSpec, game: Game, config: Config, seed: int = 1) -> None:
         """Make the player; UserError: it cannot play this game."""
         self.spec, self.game, self.config, self.seed = spec, game, config, seed
         self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
-        self.searched = False
         self._timed: ThinkingPlayer | None = None
         self.begin_game(self.player)
 
@@ -66,7 +62,7 @@ class Thinker:
         if not self.keeps_time or self.own_seconds:
             return self.player
         options = {**self.spec.options, "seconds": 1.0}
-        if self.spec.name == "pv_mcts":
+        if schema_of(self.spec).keeps_tree:
             most = min(MOST_SIMULATIONS, most_simulations(self.game, tree_reuse=True))
             options = {"num_simulations": most, **options}
         player = make_from_spec(replace(self.spec, options=options), self.game, self.config, one_game=True)
@@ -103,8 +99,7 @@ class Thinker:
         A forced move under a clock is not thought about if that saves time.
         """
         player = self.latest = self.timed() if seconds else self.player
-        self.searched = not (seconds and saves_time and len(legal := at.legal_actions()) == 1)
-        if not self.searched:
+        if seconds and saves_time and len(legal := at.legal_actions()) == 1:
             return Thought(legal[0])
         return player.think(at, shorter(self.own_seconds, seconds), stopping, report, most)
 
@@ -121,11 +116,8 @@ class Thinker:
 
         Args:
             at: the game.
-            stopping: asked each LOOK_SECONDS.
-            report: receives what was found.
-            every: seconds between two reports.
+            stopping, report, every, lasting: as for `growing.grow`.
             banned: further moves to leave out, [A] bool.
-            lasting: whether to go on reporting when nothing is left to search.
 
         Raises:
             UserError: the player has no search that grows.
@@ -133,17 +125,7 @@ class Thinker:
         search = growing_search(self.timed())
         bans = [each for each in (at.banned(), banned) if each is not None]
         search.begin(at.state, np.logical_or.reduce(bans) if bans else None)
-        goes_on, due = True, time.perf_counter() + every
-        while not stopping():
-            if goes_on:
-                goes_on = search.grow(LOOK_SECONDS)
-            elif not lasting:
-                return
-            else:
-                time.sleep(LOOK_SECONDS)
-            if time.perf_counter() >= due and (thought := search.read()):
-                report(thought)
-                due = max(due + every, time.perf_counter())
+        grow(search, stopping, report, every, lasting)
 
     def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
         """Search a position in the opponent's time until `stopping` or all simulations are done."""
@@ -158,4 +140,4 @@ def shorter(one: float, other: float) -> float:
 
 def can_ponder(spec: PlayerSpec) -> bool:
     """Return whether thinking in the opponent's time helps the player's next move."""
-    return spec.name == "pv_mcts"
+    return schema_of(spec).keeps_tree

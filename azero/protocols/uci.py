@@ -24,17 +24,15 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Thought
-from azero.players.alpha_beta import AlphaBetaPlayer
-from azero.players.base import LOOK_SECONDS
-from azero.players.growing import LONGEST_LINE
+from azero.players.growing import LONGEST_LINE, LOOK_SECONDS
 from azero.process.background import in_background
 from azero.protocols.gtp_clock import LEAST
-from azero.protocols.lines import Lines, TooLong
+from azero.protocols.lines import Lines, TooLong, Write
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
 from azero.protocols.uci_go import Go, read_go
-from azero.protocols.uci_info import effort_line, info_lines, is_won, new_simulations, without_speed
-from azero.protocols.words import own_words
+from azero.protocols.uci_info import info_lines, is_won, without_speed
+from azero.protocols.words import own_words, printable
 
 MOVE = re.compile(r"[a-z]{1,2}[0-9]{1,2}[a-z]{1,2}[0-9]{1,2}[a-z]?")
 NO_MOVE = "(none)"  # of a game that is over, as Stockfish writes it
@@ -83,7 +81,7 @@ class Uci:
         spec: PlayerSpec,
         config: Config,
         lines: Lines,
-        write: Callable[[str], None],
+        write: Write,
         seed: int = 1,
     ) -> None:
         """Begin to make the player; UserError: UCI cannot write the moves of the game."""
@@ -163,7 +161,7 @@ class Uci:
     @property
     def shows_moves(self) -> bool:
         """Whether the player's search knows more than its best move."""
-        return self.spec.name in ("pv_mcts", "uct")
+        return schema_of(self.spec).shows_moves
 
     def variants(self) -> list[str]:
         """Return the games that the player can play, by their names in UCI."""
@@ -255,14 +253,14 @@ class Uci:
         elif seconds:
             self.deadline = began + seconds
             seconds = max(LEAST, self.deadline - time.perf_counter())
-        elif most or isinstance(thinker.player, AlphaBetaPlayer):
+        elif most or schema_of(self.spec).deepens:
             seconds = FOREVER  # depth 1, 2, …: a stop finds a good move, and the shortest mate comes first
 
         def report(thought: Thought) -> None:
             nonlocal is_enough, shown
             is_enough = is_enough or self.is_enough(thought)
-            new, now = new_simulations(thinker.latest, thought), time.perf_counter() - began
-            lines = info_lines(self.game, at.state, thought, self.lines, now, new)
+            now = time.perf_counter() - began
+            lines = info_lines(self.game, at.state, thought, self.lines, now)
             if shown != (shown := [without_speed(line) for line in lines]):
                 for line in lines:
                     self.write(line)
@@ -270,9 +268,8 @@ class Uci:
         thought = thinker.choose(
             at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None, most
         )
-        is_alone = thinker.searched and not thought.moves
-        if is_alone and (line := effort_line(self.game, at.state, thinker.latest)):
-            self.write(line)
+        if thought.depth:  # alpha-beta reports once, at its end
+            report(thought)
         self.hold()
         self.write(self.best_line(at, thought))
 
@@ -415,8 +412,8 @@ class Uci:
 def without_defaults(spec: PlayerSpec) -> PlayerSpec:
     """Return a player that only what a person typed, and the client, limits."""
     options = {name: value for name, value in spec.options.items() if name not in spec.defaults}
-    known = settings(schema_of(spec))
-    if spec.name in ("alpha_beta", "negamax"):
+    known, deepens = settings(schema_of(spec)), schema_of(spec).deepens
+    if deepens and known["depth"].default != 0:
         options = {"depth": 0, **options}  # to the end of the game
     if "seconds" in known and known["seconds"].default:
         options = {"seconds": FOREVER, **options}
@@ -486,11 +483,6 @@ def number_of(text: str, low: int, high: int) -> int:
     if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
         raise UserError(f"{printable(text)!r} is not a whole number from {low} to {high}")
     return int(text)
-
-
-def printable(text: str) -> str:
-    """Return the beginning of a text from outside, in characters that any client prints."""
-    return "".join(letter if " " <= letter <= "~" else "?" for letter in text[:40])
 
 
 def check_moves(game: Game) -> None:

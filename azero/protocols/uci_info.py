@@ -8,8 +8,6 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.players import Move, Thought
-from azero.players.alpha_beta import AlphaBetaPlayer
-from azero.players.pv_mcts import PvMcts
 from azero.records.signs import centipawns
 from azero.search.tree import LOSS, WIN
 
@@ -37,22 +35,12 @@ def mate_in(game: Game, state: np.ndarray, move: Move) -> int | None:
     return moves if (value > 0) == (game.to_play(state) == mover) else -moves
 
 
-def new_simulations(player: object, thought: Thought) -> int:
-    """Return how many of a thought's visits are of this search: a tree may keep those of earlier ones."""
-    if not isinstance(player, PvMcts):
-        return thought.visits
-    left = int(player.tree.searches["simulations_left"][0])
-    return min(thought.visits, player.searches.budget - left)
-
-
 def without_speed(line: str) -> str:
     """Return a line without what differs each time: positions in a second, and the time."""
     return re.sub(r" (nps|time) \d+", "", line)
 
 
-def info_lines(
-    game: Game, state: np.ndarray, thought: Thought, count: int, seconds: float, new: int | None = None
-) -> list[str]:
+def info_lines(game: Game, state: np.ndarray, thought: Thought, count: int, seconds: float) -> list[str]:
     """Return what a search has found of its best moves, as lines.
 
     Args:
@@ -61,33 +49,24 @@ def info_lines(
         thought: what is known of it.
         count: moves that are reported, at most all with visits.
         seconds: since the search began.
-        new: simulations in that time; None: all of the thought.
     """
-    lines = []
+    effort, lines = effort_text(thought, seconds), []
+    if thought.depth:
+        ends = thought.value == 1.0 and game.is_terminal(game.step(state, thought.best))
+        # The depth of a search is not the distance of the end that it has found, and its line is not kept
+        score = "mate 1" if ends else f"cp {centipawns(thought.value)}"
+        (name,) = game.move_names([thought.best], state)
+        return [f"info depth {thought.depth} multipv 1 score {score} {effort} pv {name}"]
     visited = [move for move in thought.best_first() if move.visits]
     for place, move in enumerate(visited[:count], 1):
         mate = mate_in(game, state, move)
         score = f"cp {centipawns(move.value)}" if mate is None else f"mate {mate}"
         names = " ".join(game.move_names(move.line, state))
-        effort = effort_text(thought.visits, seconds, new)
         lines.append(f"info depth {len(move.line)} multipv {place} score {score} {effort} pv {names}")
     return lines
 
 
-def effort_line(game: Game, state: np.ndarray, player: object) -> str:
-    """Return what the latest search of alpha-beta has found, as a line; "" for other players."""
-    if not isinstance(player, AlphaBetaPlayer) or not player.found or not player.found[0].depth:
-        return ""
-    found = player.found[0]
-    ends = found.value == 1.0 and game.is_terminal(game.step(state, found.action))
-    # The depth of a search is not the distance of the end that it has found, and its line is not kept
-    score = "mate 1" if ends else f"cp {centipawns(found.value)}"
-    (name,) = game.move_names([found.action], state)
-    effort = effort_text(found.nodes, found.seconds)
-    return f"info depth {found.depth} multipv 1 score {score} {effort} pv {name}"
-
-
-def effort_text(nodes: int, seconds: float, new: int | None = None) -> str:
+def effort_text(thought: Thought, seconds: float) -> str:
     """Return the positions searched, the new ones in a second, and the time in milliseconds."""
-    rate = f" nps {round((nodes if new is None else new) / seconds)}" if seconds > 0 else ""
-    return f"nodes {nodes}{rate} time {round(1000 * seconds)}"
+    rate = f" nps {round(thought.nodes / seconds)}" if seconds > 0 else ""
+    return f"nodes {thought.visits or thought.nodes}{rate} time {round(1000 * seconds)}"

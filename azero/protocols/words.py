@@ -45,3 +45,8 @@ def own_words(refusal: UserError) -> str:
     return re.sub(
         r"game\.options(\.(\w+)=|: )", lambda found: f"{found[2]} " if found[2] else "", str(refusal)
     )
+
+
+def printable(text: str) -> str:
+    """Return the beginning of a text from outside, in characters that any client prints."""
+    return "".join(letter if " " <= letter <= "~" else "?" for letter in text[:40])

@@ -20,6 +20,7 @@ import numpy as np
 from azero.cli.player_spec import (
     PlayerSpec,
     check_options,
+    choose_player,
     has_learned,
     make_from_spec,
     must_have_network,
@@ -32,7 +33,7 @@ from azero.games import SHIPPED
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, options_of
-from azero.players.growing import GrowingSearch, growing_search
+from azero.players.growing import LOOK_SECONDS, GrowingSearch, growing_search
 from azero.players.levels import level_of
 from azero.run.folder import names_of_shipped
 from azero.run.run import Run
@@ -46,7 +47,6 @@ MOST = {  # of options; trees, tables and caches of eight players must fit
 NO_NETWORK = "UCT without a network: random games, weak"
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 SURE = ("kind", "num_simulations", "temperature")  # options of a champion that fit each other
-LOOK_SECONDS = 0.1  # between two reports of a search
 
 
 @dataclass(frozen=True)
@@ -205,27 +205,20 @@ class Pool:
         Raises:
             UserError: a value is not allowed, or no run has a champion.
         """
-        name, run = asked.get("player", "auto"), asked.get("run") or None
-        if name == "auto":
-            run = run or run_of(game, self.config)
-            name = "pv_mcts" if run else "uct"
-        if name not in ("pv_mcts", "uct"):
+        name = asked.get("player", "auto")
+        if name not in ("auto", "pv_mcts", "uct"):
             raise UserError(f"{str(name)[:20]} cannot analyse; choose auto, pv_mcts or uct.")
-        options: dict[str, Any] = {"num_simulations": asked.get("simulations", 10_000)}
-        if name == "pv_mcts":
-            options |= {
-                "kind": ANYTIME,
-                **{key: asked[key] for key in ("run", "cycle", "kind") if asked.get(key)},
-            }
-        cycle = options.pop("cycle", 0)
-        spec = PlayerSpec(name, name, options)
+        spec = PlayerSpec(name, name, {"num_simulations": asked.get("simulations", 10_000)})
+        spec = choose_player(spec, game, self.config, asked.get("run") or "")
+        spec = replace(spec, label=spec.name)
+        if not must_have_network(spec):
+            check_bounds(spec)
+            return growing_search(self.make(game, Side(spec))), NO_NETWORK
+        spec = replace(spec, options={**spec.options, "kind": asked.get("kind") or ANYTIME})
         check_bounds(spec)
-        side = Side(spec)
-        if must_have_network(spec):
-            run = check_run_name(run or run_of(game, self.config))
-            side = Side(PlayerSpec(name, name, {**options, "run": run}), self.cycle(run, cycle))
-        title = NO_NETWORK if name == "uct" else side.title
-        return growing_search(self.make(game, side)), title
+        run = check_run_name(spec.options.get("run"))
+        side = Side(spec, self.cycle(run, asked.get("cycle")))
+        return growing_search(self.make(game, side)), side.title
 
     def choose(
         self, side: Side, at: GameInProgress, stopped: Callable[[], bool], report: Report

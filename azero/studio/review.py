@@ -19,11 +19,11 @@ from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.games.titles import game_title
 from azero.players import Move, Thought
-from azero.players.growing import GrowingSearch
+from azero.players.growing import GrowingSearch, grow
 from azero.records.record import NONE
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.losses import SIZES, accuracy_of, size_of
-from azero.studio.pool import LOOK_SECONDS, Pool
+from azero.studio.pool import Pool
 
 if TYPE_CHECKING:
     from azero.truth.exact import ExactValues
@@ -161,10 +161,8 @@ class Reviewer:
         if search is None or stopped():
             return None
         search.begin(at.state, at.banned())
-        while search.grow(LOOK_SECONDS):
-            if stopped():
-                return None
-        return search.read()
+        grow(search, stopped)
+        return None if stopped() else search.read()
 
 
 def make_judge(game: Game, pool: Pool, asked: dict[str, Any]) -> Reviewer:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from azero.players import Thought
-from azero.players.growing import GrowingSearch
+from azero.players import Report, Thought
+from azero.players.growing import GrowingSearch, grow
 from azero.studio.game_tree import Node
-from azero.studio.pool import LOOK_SECONDS, Pool
+from azero.studio.pool import Pool
 from azero.studio.review import MOST_REVIEWS, Review
 from azero.studio.safety import Refusal
 from azero.studio.threads import in_thread
@@ -45,19 +45,33 @@ class BoardAnalysis:
     title: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def grow(self, node: Node, banned: np.ndarray | None) -> Thought | None:
-        """Search a node on for a moment; return what is known of it, None if the search is forgotten."""
+    def search_node(
+        self, node: Node, banned: np.ndarray | None, stopping: Callable[[], bool], report: Report
+    ) -> None:
+        """Search a node, or search it on, until `stopping` or all is done; `report` also receives the end."""
         with self.lock:
-            if self.search is None:
-                return None
-            if self.node != node.number:
+            if self.search is not None and self.node != node.number:
                 self.search.begin(node.state, banned)
                 self.node, self.spent, self.done = node.number, 0.0, False
+        grow(self, stopping, report)
+        if stopping() and (thought := self.read()):
+            report(thought)
+
+    def grow(self, seconds: float) -> bool:
+        """Search on for about so many seconds; return whether to go on, False if the search is forgotten."""
+        with self.lock:
+            if self.search is None:
+                return False
             began = time.perf_counter()
-            left = self.search.grow(LOOK_SECONDS)
+            left = self.search.grow(seconds)
             self.spent += time.perf_counter() - began
             self.done = not left or 0 < self.seconds <= self.spent
-            return self.search.read()
+            return not self.done
+
+    def read(self, path: Sequence[int] = ()) -> Thought | None:
+        """Return what is known of a node of the tree; None: nothing, or the search is forgotten."""
+        with self.lock:
+            return self.search.read(path) if self.search else None
 
     def to_json(self) -> dict[str, Any]:
         """Return what is asked as the page reads it."""

@@ -27,6 +27,7 @@ from azero.games.game import Game
 from azero.page import board
 from azero.players import MODULES, Thought
 from azero.players import options_of as options_of_player
+from azero.players.growing import whole_search
 from azero.players.levels import LEVELS, options_of_level
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
@@ -204,12 +205,7 @@ async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
 
     def search() -> tuple[Thought, str]:
         search, by = studio.pool.search(table.game, {**table.champion(), "simulations": HINT_SIMULATIONS})
-        search.begin(node.state, banned)
-        while search.grow(1.0):
-            pass
-        thought = search.read()
-        assert thought is not None
-        return thought, by
+        return whole_search(search, node.state, banned), by
 
     found = table.found(node)
     if found is None or found[0].visits < HINT_SIMULATIONS:

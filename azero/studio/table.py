@@ -24,7 +24,7 @@ from azero.page.board import board_json
 from azero.players import Move, Thought
 from azero.studio.about import RESIGNED, About, shown_result
 from azero.studio.game_tree import GameTree, Node
-from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
+from azero.studio.pool import MOST_SECONDS, Side
 from azero.studio.results import called, result_words
 from azero.studio.review import Review, make_judge, report_of, value_of
 from azero.studio.safety import Refusal, is_number
@@ -36,6 +36,7 @@ WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and c
 PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 COMPILING = "Compiling, once on this machine; it may take a minute."
+LOOK_SECONDS = 0.1  # between two looks at whether a page watches
 UNWATCHED_SECONDS = 5.0  # after the last page has left, an analysis or a review goes on, as for a reload
 LONGEST_LINE = 12  # moves
 LEAST_NOTED = 50  # simulations, before what a search finds counts as the value of a position
@@ -369,16 +370,7 @@ class GameTable:
                 return
         self.searches.note_used(analysis)
         report, banned = self.reporter(node, analysis.title), self.tree.banned(node)
-
-        def search() -> None:
-            thought = analysis.grow(node, banned)
-            while thought is not None and not self.stop.is_set() and not analysis.done:
-                report(thought)
-                thought = analysis.grow(node, banned)
-            if thought is not None:
-                report(thought)
-
-        await self.in_thread(search)
+        await self.in_thread(lambda: analysis.search_node(node, banned, self.stop.is_set, report))
         self.send_table()
 
     async def review_on(self, review: Review) -> None:

@@ -19,11 +19,11 @@ from places import DOUBLE_MOVE
 from searching import FakeInference, after, columns_of, thought_of
 from toy import NAME, advance, toy_config
 
-from azero.cli.player_spec import PlayerSpec
+from azero.cli.player_spec import PlayerSpec, choose_player
 from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.play import PlaySession, choose_opponent, main, run_session, show_line, value_text
+from azero.play import PlaySession, main, run_session, show_line, value_text
 from azero.players import Move, ThinkingPlayer, Thought, make_player
 from azero.players.base import Deterministic
 from azero.players.pv_mcts import PvMcts
@@ -329,7 +329,7 @@ def test_without_a_champion_the_command_that_trains_one_is_said(words: list[str]
 
 def test_uct_that_nobody_asked_for_keeps_the_limit_that_somebody_did() -> None:
     timed = PlayerSpec("opponent", "auto", {"seconds": 2})
-    assert choose_opponent(timed, TICTACTOE, Config()) == PlayerSpec("opponent", "uct", {"seconds": 2})
+    assert choose_player(timed, TICTACTOE, Config()) == PlayerSpec("opponent", "uct", {"seconds": 2})
 
 
 def test_a_move_that_is_not_proven_is_said_to_be_so() -> None:
@@ -381,24 +381,24 @@ def test_the_champion_of_a_run_on_the_same_board_is_the_opponent(tmp_path: Path)
     """Of the runs on a board (hex5 and mine: 5 x 5, hex6: 6 x 6) the run called hex wins, then the latest."""
     config, five = replace(Config(), checkpoints=str(tmp_path / "checkpoints")), make_game("hex", size=5)
     auto = PlayerSpec("opponent", "auto", {"num_simulations": 7})
-    assert choose_opponent(auto, five, config) == PlayerSpec("opponent", "uct", {"num_simulations": 7})
-    assert choose_opponent(PlayerSpec("opponent", "auto", {}), five, config).options == {
+    assert choose_player(auto, five, config) == PlayerSpec("opponent", "uct", {"num_simulations": 7})
+    assert choose_player(PlayerSpec("opponent", "auto", {}), five, config).options == {
         "num_simulations": 1000
     }
     begin_run(tmp_path, "hex6", 6)
-    assert choose_opponent(auto, five, config).name == "uct"
+    assert choose_player(auto, five, config).name == "uct"
     for name in ("hex5", "mine", "hex"):
         begin_run(tmp_path, name)
         expected = PlayerSpec("opponent", "pv_mcts", {"num_simulations": 7, "run": name})
-        assert choose_opponent(auto, five, config) == expected
+        assert choose_player(auto, five, config) == expected
         os.utime(tmp_path / "checkpoints" / name / "state.json", (1e9, 1e9))
-    assert choose_opponent(auto, make_game("hex", size=6), config).options["run"] == "hex6"
+    assert choose_player(auto, make_game("hex", size=6), config).options["run"] == "hex6"
     named = PlayerSpec("opponent", "auto", {"run": "mine"})
-    assert choose_opponent(named, five, config) == PlayerSpec("opponent", "pv_mcts", {"run": "mine"})
+    assert choose_player(named, five, config) == PlayerSpec("opponent", "pv_mcts", {"run": "mine"})
     (tmp_path / "checkpoints" / "hex" / "state.json").write_text("{")
-    assert choose_opponent(auto, five, config).options["run"] in ("hex5", "mine")
+    assert choose_player(auto, five, config).options["run"] in ("hex5", "mine")
     asked = PlayerSpec("opponent", "random", {})
-    assert choose_opponent(asked, five, config) == asked
+    assert choose_player(asked, five, config) == asked
 
 
 def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path) -> None:
@@ -408,11 +408,11 @@ def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path
     with Run.open(config, "mine", "test") as run:
         initialize.run_stage(config, run, NullReporter(), StopSignal())
     auto = PlayerSpec("opponent", "auto", {})
-    assert choose_opponent(auto, make_game(str(path)), config) == PlayerSpec(
+    assert choose_player(auto, make_game(str(path)), config) == PlayerSpec(
         "opponent", "pv_mcts", {"run": "mine"}
     )
-    assert choose_opponent(auto, make_game(str(path.with_name("ring.py"))), config).name == "uct"
-    assert choose_opponent(auto, make_game("hex", size=5), config).name == "uct"
+    assert choose_player(auto, make_game(str(path.with_name("ring.py"))), config).name == "uct"
+    assert choose_player(auto, make_game("hex", size=5), config).name == "uct"
 
 
 @pytest.mark.parametrize(

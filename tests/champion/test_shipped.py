@@ -15,11 +15,10 @@ from places import PROJECT
 import azero
 from azero.champion.load import read_trained
 from azero.cli.hydra_program import compose
-from azero.cli.player_spec import PlayerSpec, make_from_spec, run_of
+from azero.cli.player_spec import PlayerSpec, choose_player, make_from_spec, run_of
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.network.model import pack_network, unpack_network
-from azero.play import choose_opponent
 from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
 from azero.run.folder import names_of_shipped
@@ -82,7 +81,7 @@ def test_weights_of_16_bits_are_the_nearest_to_those_of_32() -> None:
 def test_it_plays_where_no_run_does(config: Config) -> None:
     assert run_of(SIX, config) == "shipped/breakthrough6"
     assert run_of(make_game("breakthrough", rows=5, columns=5), config) is None
-    opponent = choose_opponent(PlayerSpec("opponent", "auto", {}), SIX, config)
+    opponent = choose_player(PlayerSpec("opponent", "auto", {}), SIX, config)
     assert (opponent.name, opponent.options["run"]) == ("pv_mcts", "shipped/breakthrough6")
     assert make_from_spec(PlayerSpec("player", "pv_mcts", {}), SIX, config, one_game=True).name == "pv_mcts"
 

@@ -15,7 +15,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Player, Thought, make_player, move_of
-from azero.players.growing import growing_search
+from azero.players.growing import growing_search, whole_search
 from azero.players.uct import UctPlayer
 
 # X . .
@@ -78,11 +78,8 @@ def test_uct_with_many_rollouts_finds_the_same_however_it_is_interrupted() -> No
 def test_it_finds_the_win_and_says_so_for_the_player_to_move(name: str) -> None:
     game = make_game("tictactoe")
     search = growing_search(player_of(game, name, 400))
-    search.begin(play(game, NEARLY_WON))  # X at 0 and 6: 3 wins
-    while search.grow(0.01):
-        pass
-    thought = search.read()
-    assert thought is not None and thought.best == 3
+    thought = whole_search(search, play(game, NEARLY_WON))  # X at 0 and 6: 3 wins
+    assert thought.best == 3
     won = next(move for move in thought.moves if move.action == 3)
     assert won.value == 1.0 and won.line == (3,)
     assert (won.lower, won.upper) == ((1.0, 1.0) if name == "pv_mcts" else (-1.0, 1.0))
@@ -93,11 +90,7 @@ def test_it_finds_the_win_and_says_so_for_the_player_to_move(name: str) -> None:
 def test_the_tree_can_be_read_below_its_root(name: str) -> None:
     game = make_game("connect_four")
     search = growing_search(player_of(game, name, 500))
-    search.begin(game.initial_state())
-    while search.grow(0.01):
-        pass
-    root = search.read()
-    assert root is not None
+    root = whole_search(search, game.initial_state())
     line = root.moves[0].line
     below = search.read(line[:1])
     assert len(line) >= 2 and below is not None
@@ -113,11 +106,8 @@ def test_banned_moves_are_left_out_and_a_search_begins_anew() -> None:
     for name in ("pv_mcts", "uct"):
         search = growing_search(player_of(game, name, 100))
         for _ in range(2):
-            search.begin(game.initial_state(), banned)
-            while search.grow(0.01):
-                pass
-            thought = search.read()
-            assert thought is not None and thought.visits == 100
+            thought = whole_search(search, game.initial_state(), banned)
+            assert thought.visits == 100
             assert sorted(move.action for move in thought.moves) == [0, 1, 2, 4, 5, 6]
 
 

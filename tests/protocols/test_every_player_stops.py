@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import signal
@@ -94,11 +93,13 @@ class Cell:
 
 def by_gtp(cell: Cell) -> None:
     """`# interrupt` makes the player answer with a legal move."""
-    engine, answers = Engine(OTHELLO, cell.spec, Config()), io.BytesIO()
+    engine, answers = Engine(OTHELLO, cell.spec, Config()), list[str]()
     engine.player()
     cell.begun.clear()
-    cell.serve(lambda lines: gtp.Session(engine, lines, answers).serve, "genmove b\n", "# interrupt\nquit\n")
-    answer = answers.getvalue().decode().split()
+    cell.serve(
+        lambda lines: gtp.Session(engine, lines, answers.append).serve, "genmove b\n", "# interrupt\nquit\n"
+    )
+    answer = "".join(answers).split()
     assert answer[0] == answer[2] == "=" and len(engine.at.actions) == 1
     assert answer[1].lower() == OTHELLO.action_name(OTHELLO.initial_state(), engine.at.actions[0])
 

@@ -461,7 +461,7 @@ NUMBERS = r"visits \d+ utility -?[\d.e-]+ winrate [\d.e-]+( prior [\d.e-]+)? ord
 def search_lines(on: Engine, *lines: str) -> list[str]:
     """Return the lines of an analysis that ends when three have come."""
     found = list[str]()
-    session = Session(on, Lines(io.BytesIO(b"")), io.BytesIO())
+    session = Session(on, Lines(io.BytesIO(b"")), list[str]().append)
     on.next_line = lambda: len(found) > 2
     on.write = found.append
     for line in lines:
@@ -542,7 +542,7 @@ def test_points_to_avoid_of_the_side_that_is_not_to_move() -> None:
 def test_a_report_of_no_move_is_no_line() -> None:
     """An empty line would end the answer."""
     on, written, looks = engine("tictactoe", UCT), list[str](), itertools.count()
-    session = Session(on, Lines(io.BytesIO(b"")), io.BytesIO())
+    session = Session(on, Lines(io.BytesIO(b"")), list[str]().append)
     on.next_line, on.write = lambda: next(looks) % 9 == 8, written.append
     session.answer("lz-analyze 1 maxmoves 0")
     session.answer("kata-analyze 1 maxmoves 0")

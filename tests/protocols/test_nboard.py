@@ -186,6 +186,8 @@ def test_a_player_without_a_search_moves_but_gives_no_hints() -> None:
     answers = session("hint 2", "go", spec=PlayerSpec("player", "random", {}))
     assert answers[0].startswith("status player random has no search")
     assert re.fullmatch(rf"=== [A-H][1-8]//{NUMBER}", answers[2])
+    answers = session("go", spec=PlayerSpec("player", "alpha_beta", {"depth": 2}))
+    assert re.fullmatch(rf"=== [A-H][1-8]/{NUMBER}/{NUMBER}", answers[1])
 
 
 def test_only_othello_is_played() -> None:

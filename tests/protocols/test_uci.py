@@ -35,7 +35,7 @@ from azero.protocols import thinking
 from azero.protocols.lines import Lines
 from azero.protocols.uci import Narrowed, Uci, check_moves
 from azero.protocols.uci_go import Go, read_go
-from azero.protocols.uci_info import info_lines, new_simulations
+from azero.protocols.uci_info import info_lines
 from azero.records.signs import centipawns
 from azero.search.tree import LOSS, WIN
 
@@ -105,7 +105,7 @@ def test_a_proven_line_to_the_end_is_a_mate_and_others_are_centipawns() -> None:
     proven = Move(ways[0], 9, 0.9, math.nan, tuple(ways), WIN, WIN)
     open_ = proven._replace(lower=LOSS)
     for move, score in ((proven, "mate 2"), (open_, f"cp {centipawns(0.9)}")):  # g1 h7 g7: two moves of white
-        (line,) = info_lines(CHESS, state, Thought(ways[0], 9, 0.9, [move]), 1, 0.5)
+        (line,) = info_lines(CHESS, state, Thought(ways[0], 9, 0.9, [move], nodes=9), 1, 0.5)
         assert line == f"info depth 3 multipv 1 score {score} nodes 9 nps 18 time 500 pv g2g1 h8h7 g1g7"
 
 
@@ -296,9 +296,8 @@ def test_a_thought_takes_at_most_so_many_simulations_or_plies() -> None:
     narrowed = Narrowed.along(at.game, at.actions, at.states)
     narrowed.left_out = np.arange(GARDNER.num_actions) == at.legal_actions()[0]
     assert search.think(narrowed, most=7).visits == 7 and search.think(narrowed).visits == 16
-    alpha_beta: Any = make_player("alpha_beta", GARDNER, depth=3)
-    depths = [(alpha_beta.think(at, most=most), alpha_beta.found[0].depth)[1] for most in (1, 2, 9, 0)]
-    assert depths == [1, 2, 3, 3]
+    alpha_beta = make_player("alpha_beta", GARDNER, depth=3)
+    assert [alpha_beta.think(at, most=most).depth for most in (1, 2, 9, 0)] == [1, 2, 3, 3]
 
 
 def test_a_player_that_keeps_no_time_searches_as_many_as_asked_for() -> None:
@@ -324,7 +323,7 @@ def test_only_new_simulations_count_for_the_speed() -> None:
     state = GARDNER.initial_state()
     action = GARDNER.legal_actions(state)[0]
     move = move._replace(action=action, line=(action,))
-    (line,) = info_lines(GARDNER, state, Thought(action, 90, 0.5, [move]), 1, 0.5, new=20)
+    (line,) = info_lines(GARDNER, state, Thought(action, 90, 0.5, [move], nodes=20), 1, 0.5)
     assert " nodes 90 nps 40 time 500 " in line  # 20 / 0.5 s
     player = PvMcts(GARDNER, FakeInference(GARDNER), SearchConfig(num_simulations=16), seconds=60.0)
     player.keep_trees()
@@ -332,7 +331,7 @@ def test_only_new_simulations_count_for_the_speed() -> None:
     at = GameInProgress(GARDNER)
     player.think(at)
     thought = player.think(at)
-    assert thought.visits > 16 and new_simulations(player, thought) == 16
+    assert thought.visits > 16 and thought.nodes == 16
 
 
 def test_only_named_moves_are_searched() -> None:

@@ -10,7 +10,7 @@ from azero.config.schema import Config
 from azero.games import make_game
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import Engine
-from azero.protocols.lines import Lines
+from azero.protocols.lines import Lines, line_writer
 
 RANDOM = PlayerSpec("player", "random", {})
 UCT = PlayerSpec("player", "uct", {"num_simulations": 200})
@@ -24,7 +24,7 @@ def engine(name: str, spec: PlayerSpec = RANDOM, config: Config | None = None, *
 def raw(engine: Engine, data: bytes) -> bytes:
     """Send bytes, then the end of the input; return all bytes that come back."""
     client = io.BytesIO()
-    Session(engine, Lines(io.BytesIO(data)), client).serve()
+    Session(engine, Lines(io.BytesIO(data)), line_writer(client)).serve()
     return client.getvalue()
 
 

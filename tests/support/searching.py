@@ -9,7 +9,7 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.players import Player, Thought
-from azero.players.growing import growing_search
+from azero.players.growing import growing_search, whole_search
 from azero.players.pv_mcts import PvMcts
 from azero.search.algorithm import make_algorithm
 
@@ -57,13 +57,7 @@ def searched(
 
 def thought_of(player: Player, state: np.ndarray, banned: np.ndarray | None = None) -> Thought:
     """Return what pv_mcts or uct finds in a whole search of a state, from an empty tree and with seed 0."""
-    search = growing_search(player)
-    search.begin(state, banned)
-    while search.grow(1.0):
-        pass
-    found = search.read()
-    assert found is not None
-    return found
+    return whole_search(growing_search(player), state, banned)
 
 
 def columns_of(thought: Thought, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
