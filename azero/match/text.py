@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.ending import outcome_text
 from azero.games.game import Game
 from azero.match.lockstep import MatchGame, MatchResult, summarize
 from azero.match.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
@@ -55,12 +56,12 @@ def record_line(
     return json.dumps(record, ensure_ascii=False)
 
 
-def state_text(game: Game, state: np.ndarray) -> str:
-    """Return a state as text, or what went wrong: a report must not end a stage and lose its games."""
+def text_of_rules(game: Game, name: str, make: Callable[[], str]) -> str:
+    """Return a text of the rules, or what went wrong: a report must not end a stage and lose its games."""
     try:
-        return game.format_state(state)
+        return make()
     except Exception as error:  # of a person's own rules
-        return f"format_state of {game.name} raised {type(error).__name__}: {error}; try azero check_game."
+        return f"{name} of {game.name} raised {type(error).__name__}: {error}; try azero check_game."
 
 
 def game_text(
@@ -84,14 +85,13 @@ def game_text(
         state = game.step(state, action)
     moves = game.move_names(actions)
     opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
-    winner = 0 if first_outcome > 0 else 1
-    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
+    wins = [f"the {name} wins" for name in names or ("first player", "second player")]
     lines = [
         *([f"{names[0]} moves first, {names[1]} second"] if names else []),
         *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
-        *("", state_text(game, state), ""),
-        f"{who} wins" if first_outcome else "draw",
+        *("", text_of_rules(game, "format_state", lambda: game.format_state(state)), ""),
+        text_of_rules(game, "score_text", lambda: outcome_text(game, state, first_outcome, wins, "draw")),
     ]
     return "\n".join(lines)
 
