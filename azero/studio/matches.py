@@ -343,12 +343,7 @@ def pairing_json(pairing: Pairing) -> dict[str, Any]:
     low, high = score_interval(*counts)
     elo_low, elo_high = elo_interval(*counts)
     return {
-        **{
-            "one": pairing.one,
-            "other": pairing.other,
-            "distinct": result.distinct,
-            "repeats": result.repeats,
-        },
+        **{"one": pairing.one, "other": pairing.other, "distinct": result.distinct},
         **dict(zip(("wins", "draws", "losses"), counts, strict=True)),
         **{"score": score(*counts), "low": low, "high": high},
         **{"elo": elo_difference(score(*counts)), "elo_low": elo_low, "elo_high": elo_high},
