@@ -32,13 +32,15 @@ from azero.kernels.compiling import CompileNotice
 from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
 from azero.match.openings import draw_openings, read_book, varied_openings
 from azero.match.rating import score
-from azero.match.text import Pairing, game_line, match_text, tournament_text
+from azero.match.text import Pairing, match_text, tournament_text
 from azero.players import Player
 from azero.process import seeds
 from azero.process.machine import cores
 from azero.process.signals import Stopped, StopSignal
 from azero.records.begin import read_openings
 from azero.records.files import WRITERS
+from azero.records.json_lines import write_json
+from azero.records.record import Record
 from azero.report.console import Console, Progress
 
 EXAMPLES = """
@@ -194,6 +196,15 @@ def games_at_once(specs: tuple[PlayerSpec, PlayerSpec]) -> int:
     if any(seconds_a_move(spec) for spec in specs):
         return 2
     return GAMES_AT_ONCE_WITH_NETWORK if any(map(needs_network, specs)) else GAMES_AT_ONCE
+
+
+def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
+    """Return one game as a JSON line. names: of the match's players 0 and 1."""
+    one, other = names if played.first == 0 else names[::-1]
+    record = Record(game, (one, other), outcome=played.outcome if played.first == 0 else -played.outcome)
+    record.add_line(played.actions)
+    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
+    return write_json(record, more)
 
 
 class Account:

@@ -1,16 +1,15 @@
-"""Matches as text: a few lines for one, tables for a tournament, a JSON line for a game."""
+"""Matches as text: a few lines for one, tables for a tournament, the moves of a game."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from azero.games.ending import outcome_text
 from azero.games.game import Game
-from azero.match.lockstep import MatchGame, MatchResult, summarize
+from azero.match.lockstep import MatchResult, summarize
 from azero.match.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
 from azero.report.console import format_seconds, table_text
 
@@ -21,39 +20,6 @@ class Pairing(NamedTuple):
     one: int
     other: int
     result: MatchResult
-
-
-def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
-    """Return one game as a JSON line. names: of the match's players 0 and 1."""
-    in_order = list(names) if played.first == 0 else list(names)[::-1]
-    outcome = played.outcome if played.first == 0 else -played.outcome
-    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
-    return record_line(game, in_order, played.actions, outcome, more=more)
-
-
-def record_line(
-    game: Game,
-    players: Sequence[str],
-    actions: Sequence[int],
-    outcome: float | None,
-    start: str = "",
-    more: Mapping[str, int] = {},
-) -> str:
-    """Return a game as a JSON line.
-
-    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game;
-    start: the first position as `Game.text` writes it, "" for the game's own.
-    """
-    record = {
-        "game": game.name,
-        "options": game.options,
-        "players": list(players),
-        **more,
-        **({"position": start} if start else {}),
-        "moves": game.move_names(actions, game.position(start) if start else None),
-        "outcome": None if outcome is None else outcome + 0.0,  # + 0.0 makes -0.0 plain
-    }
-    return json.dumps(record, ensure_ascii=False)
 
 
 def text_of_rules(game: Game, name: str, make: Callable[[], str]) -> str:

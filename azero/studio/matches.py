@@ -21,7 +21,7 @@ from azero.games.titles import game_title
 from azero.match.lockstep import MatchGame, summarize
 from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
 from azero.match.text import Pairing, crossed
-from azero.records.record import MoveNames, Record
+from azero.records.record import MoveNames, Record, read_object
 from azero.report.console import format_count
 from azero.report.listing import age_text
 from azero.studio.mistakes import FieldMistake
@@ -280,24 +280,18 @@ def is_description(about: Any) -> bool:
 def game_of(line: bytes, players: int) -> dict[str, Any] | None:
     """Return the game in a line of a record; None if the line is damaged."""
     try:
-        game = json.loads(line)
-    except (ValueError, RecursionError):
+        game = read_object(line, "a line")
+        first, second = map(place_of, game["players"])
+        is_game = (
+            first != second
+            and {first, second} <= set(range(players))
+            and is_number(game["outcome"], -1, 1)
+            and all(isinstance(move, str) for move in game["moves"])
+            and is_whole(game["number"])
+            and is_whole(game["opening_plies"])
+        )
+    except (UserError, LookupError, TypeError, ValueError, AttributeError):
         return None
-    if not isinstance(game, dict):
-        return None
-    names, moves = game.get("players"), game.get("moves")
-    is_game = (
-        isinstance(names, list)
-        and len(names) == 2
-        and all(isinstance(name, str) and re.match(r"p[1-9]\b", name) for name in names)
-        and all(place_of(name) < players for name in names)
-        and place_of(names[0]) != place_of(names[1])
-        and is_number(game.get("outcome"), -1, 1)
-        and isinstance(moves, list)
-        and all(isinstance(move, str) for move in moves)
-        and is_whole(game.get("number"))
-        and is_whole(game.get("opening_plies"))
-    )
     return game if is_game else None
 
 
