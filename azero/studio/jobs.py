@@ -27,6 +27,7 @@ from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
 from azero.report.live import BOARDS
+from azero.run.disk import free_name
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
@@ -187,10 +188,7 @@ class Jobs:
 
     def free_name(self, title: str) -> str:
         """Return a name that no run has: the title, with a number if it is taken."""
-        names = [title, *(f"{title}-{number}" for number in range(2, 10_000))]
-        return next(
-            name for name in names if not paths_of(self.config, name).folder.exists() and not self.alive(name)
-        )
+        return free_name(lambda name: paths_of(self.config, name).folder.exists() or self.alive(name), title)
 
     def begin(self, name: str, words: list[str]) -> None:
         """Start the process of a run; Refusal: too many train."""

@@ -24,6 +24,7 @@ from azero.match.text import Pairing, crossed
 from azero.records.record import MoveNames, Record, read_object
 from azero.report.console import format_count
 from azero.report.listing import age_text
+from azero.run.disk import Disk, next_number, write_atomically
 from azero.studio.mistakes import FieldMistake
 from azero.studio.pool import Side
 from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
@@ -37,7 +38,7 @@ MOST_GAMES = 10_000  # of a pair
 MOST_KEPT = 1000
 SHOWN_GAMES = 200
 MISSING = "There is no such match."
-NUMBER = re.compile(r"[0-9]{6}")
+NUMBER, NUMBERED = re.compile(r"[0-9]{6}"), r"([0-9]{6})\..*"
 
 
 class Matches:
@@ -115,7 +116,7 @@ class Matches:
             if len(playing) >= MOST_MATCHES:
                 raise Refusal(429, f"{len(playing)} matches are being played; stop one or wait.")
             self.folder.mkdir(parents=True, exist_ok=True)
-            name = f"{int((self.names() or ['0'])[0]) + 1:06d}"
+            name = f"{next_number(self.folder, NUMBERED):06d}"
             place = self.studio.place_of(about["game"])
             process = start(
                 [
@@ -127,7 +128,7 @@ class Matches:
             )
             self.processes[name] = process
             text = json.dumps({**about, "pid": process.pid}, ensure_ascii=False)
-            (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+            write_atomically(Disk(), self.folder / f"{name}.json", text.encode())
         return {"id": name}
 
     def pid(self, name: str, about: dict[str, Any]) -> int:
