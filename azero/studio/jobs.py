@@ -19,7 +19,7 @@ from typing import Any
 
 from azero.cli.hydra_program import clean_name, compose
 from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
-from azero.config.schema import GameConfig, UserError
+from azero.config.schema import GameConfig, UserError, option_words
 from azero.games.game import Game
 from azero.games.own_files import check_allowed
 from azero.games.playing import GameInProgress
@@ -147,7 +147,7 @@ class Jobs:
                 words, recipe = [f"game={place}"], recipe_of(place)
             else:
                 words, recipe = ["plain", f"game.name={hydra_text(place)}"], "plain"
-            words += [f"game.options.{key}={hydra_value(value)}" for key, value in options.items()]
+            words += option_words(options, write=hydra_value)
         if minutes is not None:
             words.append(f"minutes={minutes:g}")
             if recipe == "plain":
@@ -433,10 +433,8 @@ def words_of(recipe: str, had: dict[str, Any]) -> list[str]:
     for key, value in had.items():
         if key in OWN or key not in composed or not changes_between({key: composed[key]}, {key: value}):
             continue
-        if isinstance(value, dict):
-            words += [f"{key}.{option}={hydra_value(each)}" for option, each in value.items()]
-        else:
-            words.append(f"{key}={hydra_value(value)}")
+        prefix, options = (f"{key}.", value) if isinstance(value, dict) else ("", {key: value})
+        words += option_words(options, prefix, hydra_value)
     return words
 
 

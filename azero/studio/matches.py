@@ -15,7 +15,7 @@ import numpy as np
 from starlette.requests import Request
 from starlette.routing import Route
 
-from azero.config.schema import UserError, value_text
+from azero.config.schema import UserError, option_words
 from azero.games.game import Game
 from azero.games.titles import game_title
 from azero.match.lockstep import MatchGame, summarize
@@ -101,7 +101,6 @@ class Matches:
         read = [self.studio.tables.read_side(i, side, game) for i, side in enumerate(sides)]
         labels = [f"p{number}" for number in range(1, len(read) + 1)]
         words = [word for label, side in zip(labels, read, strict=True) for word in words_of(label, side)]
-        options = [f"game.options.{key}={value_text(value)}" for key, value in game.options.items()]
         config = self.studio.config
         about = {
             "game": self.studio.name_of(game),
@@ -120,7 +119,13 @@ class Matches:
             place = self.studio.place_of(about["game"])
             process = start(
                 [
-                    *("azero.arena", f"game={place}", *options, f"players=[{','.join(labels)}]", *words),
+                    *(
+                        "azero.arena",
+                        f"game={place}",
+                        *option_words(game.options),
+                        f"players=[{','.join(labels)}]",
+                        *words,
+                    ),
                     *(f"games={games}", f"record={self.record(name)}", f"checkpoints={config.checkpoints}"),
                     *(f"data={config.data}", f"device={config.device}"),
                 ],
@@ -305,7 +310,7 @@ def words_of(label: str, side: Side) -> list[str]:
     if side.spec is None:
         raise UserError("A match is played by machines; a person plays on the page Play.")
     options = {**side.spec.options, **({"cycle": side.cycle} if side.cycle else {})}
-    return [f"{label}={side.spec.name}", *(f"{label}.{key}={value_text(options[key])}" for key in options)]
+    return [f"{label}={side.spec.name}", *option_words(options, f"{label}.")]
 
 
 def place_of(name: str) -> int:
