@@ -10,7 +10,7 @@ import numpy as np
 from azero.games.ending import outcome_text
 from azero.games.game import Game
 from azero.match.lockstep import MatchResult, summarize
-from azero.match.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.rating import ELO_LIMIT, measured, ratings, score
 from azero.report.console import format_seconds, table_text
 
 
@@ -65,9 +65,8 @@ def game_text(
 def match_text(names: Sequence[str], pairing: Pairing) -> str:
     """Return the report of a match, in a few lines."""
     result = pairing.result
-    counts = (result.wins, result.draws, result.losses)
-    low, high = score_interval(*counts)
-    elo_low, elo_high = elo_interval(*counts)
+    found = measured(result.wins, result.draws, result.losses)
+    elo, elo_low, elo_high = (elo_text(found[name]) for name in ("elo", "elo_low", "elo_high"))
     one, other = names[pairing.one], names[pairing.other]
     doubts = [
         f"{name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
@@ -76,10 +75,9 @@ def match_text(names: Sequence[str], pairing: Pairing) -> str:
     ]
     lines = [
         f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
-        f"score {percent(score(*counts))}, 95 % interval {percent(low)} to {percent(high)}",
+        f"score {percent(found['score'])}, 95 % interval {percent(found['low'])} to {percent(found['high'])}",
         f"score {by_colour(result)}",
-        f"Elo difference {elo_text(elo_difference(score(*counts)))}, "
-        f"95 % interval {elo_text(elo_low)} to {elo_text(elo_high)}",
+        f"Elo difference {elo}, 95 % interval {elo_low} to {elo_high}",
         distinct_text(result),
         f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
     ]

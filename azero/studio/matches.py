@@ -19,7 +19,7 @@ from azero.config.schema import UserError, option_words
 from azero.games.game import Game
 from azero.games.titles import game_title
 from azero.match.lockstep import MatchGame, summarize
-from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.rating import measured, ratings
 from azero.match.text import Pairing, crossed
 from azero.records.record import MoveNames, Record, read_object
 from azero.report.console import format_count
@@ -339,15 +339,9 @@ def pairings_of(game: Game, lines: list[dict[str, Any]], fixed: list[bool]) -> l
 def pairing_json(pairing: Pairing) -> dict[str, Any]:
     """Return the result of two players as the page reads it."""
     result = pairing.result
-    counts = (result.wins, result.draws, result.losses)
-    low, high = score_interval(*counts)
-    elo_low, elo_high = elo_interval(*counts)
-    return {
-        **{"one": pairing.one, "other": pairing.other, "distinct": result.distinct},
-        **dict(zip(("wins", "draws", "losses"), counts, strict=True)),
-        **{"score": score(*counts), "low": low, "high": high},
-        **{"elo": elo_difference(score(*counts)), "elo_low": elo_low, "elo_high": elo_high},
-    }
+    counts = {"wins": result.wins, "draws": result.draws, "losses": result.losses}
+    places = {"one": pairing.one, "other": pairing.other}
+    return {**places, "distinct": result.distinct, **counts, **measured(**counts)}
 
 
 def routes(studio: Studio) -> list[Route]:
