@@ -35,7 +35,7 @@ from azero.studio.mistakes import FieldMistake
 from azero.studio.offered import recipe_for
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
-from azero.studio.safety import Refusal, is_number
+from azero.studio.safety import Refusal, can_be_sent, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
@@ -298,14 +298,20 @@ class Jobs:
             return shown
         now = self.watch(paths.live) if training else {}
         run = Run.read(self.config, name)
+        with contextlib.suppress(Exception):  # what a damaged live file holds can raise nearly anything
+            if can_be_sent(doing := self.doing(run, now)):
+                return {**shown, **doing}
+        return {**shown, **self.doing(run, {})}
+
+    def doing(self, run: Run, now: dict[str, Any]) -> dict[str, Any]:
+        """Return a run's stage, with its boards, by what its live file holds."""
         game, name_of_game = self.game_of(run)
-        in_flight = now.pop("boards", [])
+        in_flight = now.get("boards", [])
         boards = in_flight or self.newest(run)
-        stats = [format_stat(stat, value) for stat, value in now.pop("stats", {}).items()]
+        stats = [format_stat(stat, value) for stat, value in now.get("stats", {}).items()]
         left, stage = now.get("seconds_left"), now.get("stage", "")
         champion = run.state.champion
         return {
-            **shown,
             **now,
             "stage": TITLES.get(stage, stage),
             "stats": stats,
@@ -316,7 +322,7 @@ class Jobs:
             "options": game.options if game else {},
             "board": board_json(game) if game else None,
             "in_flight": bool(in_flight),
-            "boards": self.board_positions(name, game, boards) if game else [],
+            "boards": self.board_positions(run.name, game, boards) if game else [],
         }
 
     def game_of(self, run: Run) -> tuple[Game | None, str]:
@@ -336,7 +342,7 @@ class Jobs:
             self.unwatch_later()
         try:
             read = json.loads(live.read_bytes())
-            return read if is_description(read) else {}
+            return read if isinstance(read, dict) else {}
         except (OSError, ValueError, RecursionError):
             return {}
 
@@ -401,29 +407,6 @@ def forecast_of(lines: Sequence[str]) -> list[str]:
     found = [part for line in lines if (part := re.match(wanted, line))]
     texts = [part[1].replace(" leaves", " minutes leave", 1) if part[1] else part[0] for part in found]
     return [f"{text[0].upper()}{text[1:]}." for text in texts]
-
-
-def is_description(read: Any) -> bool:
-    """Return whether a live file holds what `LiveFile` writes."""
-    if not isinstance(read, dict):
-        return False
-    boards, stats, left = read.get("boards", []), read.get("stats", {}), read.get("seconds_left")
-    return (
-        isinstance(boards, list)
-        and all(isinstance(board, dict) and are_numbers(board.get("moves")) for board in boards)
-        and all(isinstance(board.get("number"), int) for board in boards)
-        and isinstance(stats, dict)
-        and all(isinstance(value, int | float | str) for value in stats.values())
-        and (left is None or is_number(left, 0, 1e12))
-        and isinstance(read.get("stage", ""), str)
-        and isinstance(read.get("doing", ""), str)
-        and all(is_number(read.get(key, 0), 0, 1e18) for key in ("cycle", "cycles", "done", "total"))
-    )
-
-
-def are_numbers(moves: Any) -> bool:
-    """Return whether that is a list of whole numbers."""
-    return isinstance(moves, list) and all(isinstance(move, int) for move in moves)
 
 
 def words_of(recipe: str, had: dict[str, Any]) -> list[str]:

@@ -65,12 +65,10 @@ class Matches:
         path = self.folder / f"{name}.json"
         if not NUMBER.fullmatch(name) or not path.exists():
             raise Refusal(404, MISSING)
-        try:
-            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError):
-            about = {}
-        if not is_description(about):
-            raise UserError(f"{path} is damaged; delete it, or put a copy of it back.")
+        with self.studio.reading(str(path)):
+            about: dict[str, Any] = json.loads(path.read_bytes())
+            if not isinstance(about, dict) or not can_be_sent(about):
+                raise ValueError("it describes no match")
         return about
 
     def game(self, name: str, about: dict[str, Any]) -> Game:
@@ -180,21 +178,18 @@ class Matches:
         return games, damaged if len(games) < len(read) else ""
 
     def summary(self, name: str) -> dict[str, Any]:
-        """Return a match as the list shows it."""
+        """Return a match as the list shows it, also if its description is damaged."""
         try:
-            about = self.about(name)
+            with self.studio.reading(str(self.folder / f"{name}.json")):
+                return self.row(name, self.about(name))
         except UserError as damage:
-            row = {"id": name, "title": f"match {name}", "state": "damaged", "sentence": str(damage)}
             return {
-                **row,
-                "game": "",
-                "options": {},
-                "players": [],
-                "games": 0,
-                "done": 0,
-                "total": 0,
-                "age": "",
+                **{"id": name, "title": f"match {name}", "state": "damaged", "sentence": str(damage)},
+                **{"game": "", "options": {}, "players": [], "games": 0, "done": 0, "total": 0, "age": ""},
             }
+
+    def row(self, name: str, about: dict[str, Any]) -> dict[str, Any]:
+        """Return what the list shows of a match that is described whole."""
         count = len(about["players"])
         games, damaged = self.lines(name, about)
         done, total = len(games), about["games"] * count * (count - 1) // 2
@@ -221,7 +216,7 @@ class Matches:
         rated = ratings(points, games) if pairings else []
         newest = list(enumerate(lines))[: -SHOWN_GAMES - 1 : -1]
         return {
-            **self.summary(name),
+            **self.row(name, about),
             "pairings": [pairing_json(pairing) for pairing in pairings],
             "standings": [
                 {
@@ -262,25 +257,6 @@ class Matches:
 def is_whole(value: object, least: int = 0, most: int = 2**31) -> TypeGuard[int]:
     """Return whether a value that was read from JSON is a whole number in bounds."""
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
-def is_description(about: Any) -> bool:
-    """Return whether that is what `begin` writes about a match."""
-    if not isinstance(about, dict):
-        return False
-    players, fixed = about.get("players"), about.get("fixed")
-    return (
-        isinstance(about.get("game"), str)
-        and isinstance(about.get("options"), dict)
-        and can_be_sent(about)
-        and isinstance(players, list)
-        and 2 <= len(players) <= MOST_PLAYERS
-        and all(isinstance(player, str) for player in players)
-        and isinstance(fixed, list)
-        and len(fixed) == len(players)
-        and is_whole(about.get("games"), 2, MOST_GAMES)
-        and is_number(about.get("started"), 0, 1e12)
-    )
 
 
 def game_of(line: bytes, players: int) -> dict[str, Any] | None:
