@@ -8,13 +8,12 @@ when it ends.
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
@@ -32,14 +31,17 @@ from azero.kernels.compiling import CompileNotice
 from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
 from azero.match.openings import draw_openings, read_book, varied_openings
 from azero.match.rating import score
-from azero.match.text import Pairing, game_line, match_text, tournament_text
+from azero.match.text import Pairing, match_text, tournament_text
 from azero.players import Player
 from azero.process import seeds
 from azero.process.machine import cores
 from azero.process.signals import Stopped, StopSignal
 from azero.records.begin import read_openings
 from azero.records.files import WRITERS
+from azero.records.json_lines import write_json
+from azero.records.record import Record
 from azero.report.console import Console, Progress
+from azero.run.disk import next_number
 
 EXAMPLES = """
 first=uct second=alpha_beta game=othello games=100
@@ -196,6 +198,15 @@ def games_at_once(specs: tuple[PlayerSpec, PlayerSpec]) -> int:
     return GAMES_AT_ONCE_WITH_NETWORK if any(map(needs_network, specs)) else GAMES_AT_ONCE
 
 
+def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
+    """Return one game as a JSON line. names: of the match's players 0 and 1."""
+    one, other = names if played.first == 0 else names[::-1]
+    record = Record(game, (one, other), outcome=played.outcome if played.first == 0 else -played.outcome)
+    record.add_line(played.actions)
+    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
+    return write_json(record, more)
+
+
 class Account:
     """Writes finished games to the record and shows the score of the match so far."""
 
@@ -238,21 +249,22 @@ class Account:
         return summarize(sorted(self.games[places]), fixed=self.arena.is_fixed(*places))
 
 
-def record_path(arena: Arena) -> Path:
-    """Return the next numbered file of `data/arena`.
+def open_next_record(arena: Arena) -> TextIO:
+    """Open the next numbered file of `data/arena`, or the one after if another arena takes it meanwhile.
 
     Raises:
-        UserError: the folder cannot be made.
+        UserError: it cannot be made.
     """
-    folder = Path(arena.config.data) / "arena"
+    folder, labels = Path(arena.config.data) / "arena", [Path(spec.name).stem for spec in arena.specs[:4]]
+    name = "-".join([Path(arena.game.name).stem.replace(":", "_"), *labels])
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            number = next_number(folder, r"(\d+).*")
+            with suppress(FileExistsError):
+                return (folder / f"{number:06d}-{name}.jsonl").open("x", encoding="utf-8")
     except OSError as mistake:
         raise UserError(f"data={arena.config.data} cannot hold records: {mistake.strerror}.") from mistake
-    taken = (re.match(r"\d+", path.name) for path in folder.iterdir())
-    number = 1 + max((int(match[0]) for match in taken if match), default=0)
-    labels = "-".join(Path(spec.name).stem for spec in arena.specs[:4])
-    return folder / f"{number:06d}-{Path(arena.game.name).stem.replace(':', '_')}-{labels}.jsonl"
 
 
 def open_record(path: Path) -> TextIO:
@@ -309,15 +321,12 @@ def take_player_specs(texts: dict[str, str], labels: list[str] | None) -> tuple[
     return tuple(take_player_spec(texts, label) for label in labels)
 
 
-def run_arena(arena: Arena, record: Path, console: Console) -> int:
+def run_arena(arena: Arena, record: TextIO, console: Console) -> int:
     """Play everything and report it, also after a stop; return the exit status."""
     pairs = len(arena.specs) * (len(arena.specs) - 1) // 2
-    with (
-        StopSignal(f"Stopped; the games that ended are in {record}") as stop,
-        closing(open_record(record)) as file,
-    ):
+    with record, StopSignal(f"Stopped; the games that ended are in {record.name}") as stop:
         with threads_for(arena), console.stage("arena", 0, 0, pairs * arena.games, "games") as progress:
-            account, pairings = Account(arena, file, progress, stop), list[Pairing]()
+            account, pairings = Account(arena, record, progress, stop), list[Pairing]()
             try:
                 for one, other in combinations(range(len(arena.specs)), 2):
                     pairings.append(Pairing(one, other, hold_match(arena, one, other, account.watch)))
@@ -330,7 +339,7 @@ def run_arena(arena: Arena, record: Path, console: Console) -> int:
             reports.append(tournament_text(arena.names, pairings))
         if reports:
             console.message("\n\n".join(reports))
-        console.message(f"games are in {record}")
+        console.message(f"games are in {record.name}")
         return stop.exit_code
 
 
@@ -348,7 +357,7 @@ def play_asked(words: Sequence[str]) -> int:
     console = Console()
     with CompileNotice(console.message):
         arena, record = read_arena(words)
-        return run_arena(arena, record or record_path(arena), console)
+        return run_arena(arena, open_record(record) if record else open_next_record(arena), console)
 
 
 main = partial(run_program, "arena", play_asked, ArenaSettings, EXAMPLES, labels=LABELS)

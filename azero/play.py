@@ -34,7 +34,6 @@ from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.games.playing import GameInProgress
 from azero.kernels.compiling import CompileNotice
-from azero.match.text import record_line
 from azero.players import Player, Prover, ThinkingPlayer, Thought
 from azero.players.growing import Analyst, best_of
 from azero.process.background import in_background
@@ -42,6 +41,8 @@ from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
 from azero.protocols.engine import game_of_run
 from azero.records.begin import start_of, take_start
+from azero.records.json_lines import write_json
+from azero.records.record import Record
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
 from azero.truth.known import board_of
@@ -258,10 +259,10 @@ class PlaySession:
 
         The outcome is that of the first player; it is null in an unfinished game.
         """
-        players = ["human", opponent] if self.side == 0 else [opponent, "human"]
-        return record_line(
-            self.game, players, self.at.actions, self.at.outcome, self.at.start, {"seed": seed}
-        )
+        players = ("human", opponent) if self.side == 0 else (opponent, "human")
+        record = Record(self.game, players, outcome=self.at.outcome, start=self.at.start)
+        record.add_line(self.at.actions)
+        return write_json(record, {"seed": seed})
 
 
 def value_text(value: float) -> str:

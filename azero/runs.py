@@ -18,8 +18,8 @@ from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_
 from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import table_text
-from azero.report.listing import age_text, folders_of, game_of, remove_run, size_of, size_text, strength_of
-from azero.run.folder import last_used, names_of_runs, names_of_shipped, names_without_state, paths_of
+from azero.report.listing import age_text, facts_of, names_by_use, remove_run, size_of_run, size_text
+from azero.run.folder import last_used, names_of_runs, names_of_shipped, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -93,20 +93,18 @@ def lengths_of(names: Sequence[str]) -> list[int]:
 
 def rows_of(config: Config) -> list[RunRow]:
     """Return a row for each run, the one used last first."""
-    names = [*names_of_runs(config), *names_without_state(config)]
-    return sorted((row_of(config, name) for name in names), key=lambda row: -row.last_used)
+    return [row_of(config, name) for name in names_by_use(config)]
 
 
 def row_of(config: Config, name: str) -> RunRow:
     """Return what the list says of a run."""
     paths = paths_of(config, name)
-    size, used = sum(map(size_of, folders_of(paths))), last_used(config, name)
+    size, used = size_of_run(paths), last_used(config, name)
     try:
-        state = Run.read(config, name).state
+        return RunRow(run=name, **facts_of(Run.read(config, name)), bytes=size, last_used=used)
     except UserError:
         what = "damaged" if paths.state.exists() else f"{paths.state.name} is missing"
         return RunRow(name, "", "", None, "", size, used, what)
-    return RunRow(name, game_of(state), state.recipe or "", state.cycle, strength_of(paths), size, used)
 
 
 def cells_of(row: RunRow) -> list[str]:
@@ -142,7 +140,7 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
         UserError: there is no such run, a process works on it, or the disk refuses.
     """
     paths = paths_of(config, name)
-    if name not in (*names_of_runs(config), *names_without_state(config)):
+    if name not in names_by_use(config):
         hint = did_you_mean(name, names_of_runs(config), "; azero runs lists them.")
         raise UserError(f"{config.checkpoints} holds no run {name}{hint}")
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from azero.cli.arguments import run_program, split_words, take_settings, whole_numbers
 from azero.config.reading import AUTO
-from azero.config.schema import DEVICES, Config, SearchConfig, UserError, setting, settings
+from azero.config.schema import DEVICES, Config, SearchConfig, UserError, option_words, setting, settings
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
@@ -258,8 +258,8 @@ def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[Position
     if game.name == "chess":
         return [solve_ending(game, each).sample(asked.positions, asked.seed) for each in endings_of(game)]
     late = f"plies={game.max_plies // 2}-{3 * game.max_plies // 4}"
-    words = [f"game={game.name}", *(f"game.options.{key}={value}" for key, value in game.options.items())]
-    made = shlex.join(["azero", "oracle", *words, f"out={game.name}.gz", late])
+    words = [f"game={game.name}", *option_words(game.options), f"out={game.name}.gz", late]
+    made = shlex.join(["azero", "oracle", *words])
     raise UserError(
         f"no {asked.collection} positions of {game.name} come with azero; make some with {made} (in "
         f"game= the file of your own game, in plies= positions late enough to be solved) and pass "

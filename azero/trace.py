@@ -178,10 +178,12 @@ def print_record(record: dict[str, Any]) -> None:
 
 def write_page(record: dict[str, Any], path: Path) -> None:
     """Write the page; UserError: the file cannot be written."""
+    from azero.run.disk import replacing
     from azero.tracing.page import page
 
     try:
-        path.write_text(page(record), encoding="utf-8")
+        with replacing(path) as temporary:
+            temporary.write_text(page(record), encoding="utf-8")
     except OSError as failure:
         raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from azero.champion.shown import GameAgainst, Picture, framed
 from azero.config.schema import SearchConfig, UserError
+from azero.games.ending import result_text
 from azero.games.game import Game
 from azero.games.kit.picture import cells_of_actions, draw
 from azero.games.playing import GameInProgress
@@ -39,17 +40,17 @@ class PlayedGame:
         moves: all moves, as the game names its actions.
         outcome: 1.0 if the first player won, 0.0 for a draw, -1.0 if that player lost.
         board: the last position as text.
+        result: the outcome in words, such as "White wins by checkmate".
     """
 
     moves: list[str]
     outcome: float
     board: str
+    result: str
 
     def __str__(self) -> str:
         """Return the moves, the board and the result on lines of their own."""
-        winner = "first" if self.outcome > 0 else "second"
-        result = f"the {winner} player wins" if self.outcome else "draw"
-        return f"{' '.join(self.moves)}\n{self.board}\n{result}"
+        return f"{' '.join(self.moves)}\n{self.board}\n{self.result}"
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,8 @@ class Champion:
         while not at.is_over:
             at.play(move_of(players[at.to_play], at))
         assert at.outcome is not None
-        return PlayedGame(at.moves, at.outcome, self.game.format_state(at.state))
+        board, result = self.game.format_state(at.state), result_text(self.game, at.state)
+        return PlayedGame(at.moves, at.outcome, board, result)
 
     def _refuse_wrong(self, state: np.ndarray) -> None:
         words = self.game.state_words

@@ -8,7 +8,7 @@ Published values are of AlphaZero (Silver et al. 2018), AlphaGo Zero (2017), Kat
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -547,6 +547,13 @@ def value_text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", False: "false", True: "true"}[value]
     return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def option_words(
+    options: Mapping[str, Any], prefix: str = "game.options.", write: Callable[[Any], str] = value_text
+) -> list[str]:
+    """Return options as arguments of a command line; `write` writes their values, for Hydra `hydra_value`."""
+    return [f"{prefix}{key}={write(value)}" for key, value in options.items()]
 
 
 def flatten(config: Any, prefix: str = "") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,10 +27,19 @@ def result_text(game: Game, state: np.ndarray) -> str:
     """Return who has won, and by how much, such as "Black wins by 3.5 points"; "" before the end."""
     if not game.is_terminal(state):
         return ""
-    outcome, score = game.first_outcome(state), score_text(game, state)
-    if not outcome:
-        return f"Draw {score}".strip()
-    return f"{player_name(game, 0 if outcome > 0 else 1)} wins {score}".strip()
+    wins = [f"{player_name(game, player)} wins" for player in (0, 1)]
+    return outcome_text(game, state, game.first_outcome(state), wins, "Draw")
+
+
+def outcome_text(
+    game: Game, state: np.ndarray, outcome: float, wins: Sequence[str], draw: str = "A draw"
+) -> str:
+    """Return how a game has ended, and by how much unless somebody resigned.
+
+    outcome: for the first player; wins: what is said if player 0 or 1 wins, such as "You win".
+    """
+    who = wins[0] if outcome > 0 else wins[1] if outcome < 0 else draw
+    return f"{who} {score_text(game, state) if game.is_terminal(state) else ''}".strip()
 
 
 def result_for(at: GameInProgress, side: int, other: str) -> str:
@@ -38,9 +47,9 @@ def result_for(at: GameInProgress, side: int, other: str) -> str:
 
     side: the person's, 0 or 1; other: what the opponent is called at the beginning of a sentence.
     """
-    outcome = (at.outcome or 0.0) * (1 - 2 * side)
-    who = "You win" if outcome > 0 else f"{other} wins" if outcome < 0 else "A draw"
-    return f"{who} {score_text(at.game, at.state)}".strip() + "."
+    wins = [f"{other} wins", f"{other} wins"]
+    wins[side] = "You win"
+    return outcome_text(at.game, at.state, at.outcome or 0.0, wins) + "."
 
 
 def end_json(game: Game, state: np.ndarray) -> dict[str, Any]:

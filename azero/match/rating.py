@@ -79,6 +79,13 @@ def elo_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
     return elo_difference(lower), elo_difference(upper)
 
 
+def measured(wins: int, draws: int, losses: int) -> dict[str, float]:
+    """Return a match's score and Elo difference, and the limits of their 95 % intervals, by name."""
+    found = (score(wins, draws, losses), *score_interval(wins, draws, losses))
+    names = ("score", "low", "high", "elo", "elo_low", "elo_high")
+    return dict(zip(names, (*found, *map(elo_difference, found)), strict=True))
+
+
 def count_games(wins: int, draws: int, losses: int) -> int:
     """Return the number of games of a match.
 

@@ -1,16 +1,16 @@
-"""Matches as text: a few lines for one, tables for a tournament, a JSON line for a game."""
+"""Matches as text: a few lines for one, tables for a tournament, the moves of a game."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.ending import outcome_text
 from azero.games.game import Game
-from azero.match.lockstep import MatchGame, MatchResult, summarize
-from azero.match.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.lockstep import MatchResult, summarize
+from azero.match.rating import ELO_LIMIT, measured, ratings, score
 from azero.report.console import format_seconds, table_text
 
 
@@ -22,45 +22,12 @@ class Pairing(NamedTuple):
     result: MatchResult
 
 
-def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
-    """Return one game as a JSON line. names: of the match's players 0 and 1."""
-    in_order = list(names) if played.first == 0 else list(names)[::-1]
-    outcome = played.outcome if played.first == 0 else -played.outcome
-    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
-    return record_line(game, in_order, played.actions, outcome, more=more)
-
-
-def record_line(
-    game: Game,
-    players: Sequence[str],
-    actions: Sequence[int],
-    outcome: float | None,
-    start: str = "",
-    more: Mapping[str, int] = {},
-) -> str:
-    """Return a game as a JSON line.
-
-    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game;
-    start: the first position as `Game.text` writes it, "" for the game's own.
-    """
-    record = {
-        "game": game.name,
-        "options": game.options,
-        "players": list(players),
-        **more,
-        **({"position": start} if start else {}),
-        "moves": game.move_names(actions, game.position(start) if start else None),
-        "outcome": None if outcome is None else outcome + 0.0,  # + 0.0 makes -0.0 plain
-    }
-    return json.dumps(record, ensure_ascii=False)
-
-
-def state_text(game: Game, state: np.ndarray) -> str:
-    """Return a state as text, or what went wrong: a report must not end a stage and lose its games."""
+def text_of_rules(game: Game, name: str, make: Callable[[], str]) -> str:
+    """Return a text of the rules, or what went wrong: a report must not end a stage and lose its games."""
     try:
-        return game.format_state(state)
+        return make()
     except Exception as error:  # of a person's own rules
-        return f"format_state of {game.name} raised {type(error).__name__}: {error}; try azero check_game."
+        return f"{name} of {game.name} raised {type(error).__name__}: {error}; try azero check_game."
 
 
 def game_text(
@@ -84,14 +51,13 @@ def game_text(
         state = game.step(state, action)
     moves = game.move_names(actions)
     opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
-    winner = 0 if first_outcome > 0 else 1
-    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
+    wins = [f"the {name} wins" for name in names or ("first player", "second player")]
     lines = [
         *([f"{names[0]} moves first, {names[1]} second"] if names else []),
         *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
-        *("", state_text(game, state), ""),
-        f"{who} wins" if first_outcome else "draw",
+        *("", text_of_rules(game, "format_state", lambda: game.format_state(state)), ""),
+        text_of_rules(game, "score_text", lambda: outcome_text(game, state, first_outcome, wins, "draw")),
     ]
     return "\n".join(lines)
 
@@ -99,9 +65,8 @@ def game_text(
 def match_text(names: Sequence[str], pairing: Pairing) -> str:
     """Return the report of a match, in a few lines."""
     result = pairing.result
-    counts = (result.wins, result.draws, result.losses)
-    low, high = score_interval(*counts)
-    elo_low, elo_high = elo_interval(*counts)
+    found = measured(result.wins, result.draws, result.losses)
+    elo, elo_low, elo_high = (elo_text(found[name]) for name in ("elo", "elo_low", "elo_high"))
     one, other = names[pairing.one], names[pairing.other]
     doubts = [
         f"{name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
@@ -110,10 +75,9 @@ def match_text(names: Sequence[str], pairing: Pairing) -> str:
     ]
     lines = [
         f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
-        f"score {percent(score(*counts))}, 95 % interval {percent(low)} to {percent(high)}",
+        f"score {percent(found['score'])}, 95 % interval {percent(found['low'])} to {percent(found['high'])}",
         f"score {by_colour(result)}",
-        f"Elo difference {elo_text(elo_difference(score(*counts)))}, "
-        f"95 % interval {elo_text(elo_low)} to {elo_text(elo_high)}",
+        f"Elo difference {elo}, 95 % interval {elo_low} to {elo_high}",
         distinct_text(result),
         f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
     ]

@@ -13,6 +13,7 @@ import azero
 from azero.cli.player_spec import PlayerSpec, needs_network
 from azero.config.schema import Config, UserError
 from azero.games import make_game
+from azero.games.ending import outcome_text
 from azero.games.game import Game
 from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
@@ -480,9 +481,8 @@ def showboard(engine: Engine, words: list[str]) -> str:
 def final_result(engine: Engine, words: list[str]) -> str:
     if engine.at.outcome is None:
         return "The game is not over"
-    if engine.at.outcome == 0:
-        return "A draw"
-    return f"{COLOURS[engine.at.outcome < 0].capitalize()} wins"
+    wins = [f"{colour.capitalize()} wins" for colour in COLOURS]
+    return outcome_text(engine.game, engine.at.state, engine.at.outcome, wins)
 
 
 def legal_moves(engine: Engine, words: list[str]) -> str:

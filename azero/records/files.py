@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -14,7 +13,7 @@ from azero.records.json_lines import read_json_lines, read_lines, write_json
 from azero.records.pgn import looks_like_pgn, read_pgn, write_pgn
 from azero.records.record import MakeGame, Record, Refuse, named_game, raise_error
 from azero.records.sgf import read_sgf, write_sgf
-from azero.run.disk import refuse_existing, temporary_beside
+from azero.run.disk import refuse_existing, replacing
 
 MOST_BYTES = 2**26  # of a file that is read at once, and of a line
 
@@ -111,15 +110,11 @@ def open_records(path: Path, overwrite: bool = False) -> Iterator[Write]:
         UserError: see `refuse_file`; or the disk refuses.
     """
     refuse_file(path, overwrite)
-    temporary = temporary_beside(path)
     try:
-        with WRITERS[path.suffix.lower()](temporary) as write:
+        with replacing(path) as temporary, WRITERS[path.suffix.lower()](temporary) as write:
             yield write
-        os.replace(temporary, path)
     except OSError as failure:
         raise UserError(f"out={path} cannot be written: {failure.strerror or failure}.") from failure
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -131,8 +126,6 @@ def writer_of(path: Path, format_record: Callable[[Record], bytes]) -> Iterator[
             file.write(format_record(record))
 
         yield write
-        file.flush()
-        os.fsync(file.fileno())
 
 
 WRITERS: dict[str, Callable[[Path], AbstractContextManager[Write]]] = {

@@ -1,13 +1,13 @@
 """Records as JSON, one game a line. `docs/records.md` documents the schema.
 
-The lines that `azero arena` and `azero play` write are read too; they have no schema.
+The lines that `azero arena` and `azero play` of earlier versions wrote have no schema; they are read too.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -38,9 +38,9 @@ SCHEMA, VERSION = "azero.records", 1
 PROPERTY = re.compile("[A-Z0-9]{1,60}")
 
 
-def write_json(record: Record) -> str:
-    """Return a record as one line of JSON, without the line feed."""
-    return json.dumps(content_of(record), ensure_ascii=False)
+def write_json(record: Record, more: Mapping[str, int] = {}) -> str:
+    """Return a record as one line of JSON, without the line feed; `more`: further members."""
+    return json.dumps({**content_of(record), **more}, ensure_ascii=False)
 
 
 def content_of(record: Record) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def content_of(record: Record) -> dict[str, Any]:
         "options": game.options,
         "players": [one_line(name) for name in record.players],
         "moves": moves.names(line),
-        "outcome": record.outcome,
+        "outcome": None if record.outcome is None else record.outcome + 0.0,  # + 0.0 makes -0.0 plain
         "result": one_line(record.result),
         "date": one_line(record.date),
         "source": one_line(record.source),

@@ -6,7 +6,6 @@ pyarrow reads and writes it (the extra `records`).
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -92,27 +91,24 @@ def writer(path: Path) -> Iterator[Callable[[Record], None]]:
     """Open a Parquet file; games are written by row groups."""
     arrow, columns = library(), schema()
     rows, nodes = list[dict[str, Any]](), 0
-    with path.open("wb") as file:
-        with arrow.parquet.ParquetWriter(file, columns, compression="zstd") as parquet:
+    with arrow.parquet.ParquetWriter(path, columns, compression="zstd") as parquet:
 
-            def write_group() -> None:
-                nonlocal nodes
-                parquet.write_table(arrow.Table.from_pylist(rows, columns))
-                rows.clear()
-                nodes = 0
+        def write_group() -> None:
+            nonlocal nodes
+            parquet.write_table(arrow.Table.from_pylist(rows, columns))
+            rows.clear()
+            nodes = 0
 
-            def write(record: Record) -> None:
-                nonlocal nodes
-                rows.append(row_of(record))
-                nodes += len(record.nodes)
-                if nodes >= GROUP_NODES:
-                    write_group()
-
-            yield write
-            if rows:
+        def write(record: Record) -> None:
+            nonlocal nodes
+            rows.append(row_of(record))
+            nodes += len(record.nodes)
+            if nodes >= GROUP_NODES:
                 write_group()
-        file.flush()
-        os.fsync(file.fileno())
+
+        yield write
+        if rows:
+            write_group()
 
 
 def count(path: Path) -> int:

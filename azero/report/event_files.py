@@ -27,7 +27,7 @@ from tensorboard.plugins.text import metadata as text_metadata
 from tensorboard.util.tensor_util import make_tensor_proto
 
 from azero.config.schema import UserError
-from azero.run.disk import TEMPORARY, Disk, names_in, reading, write_atomically
+from azero.run.disk import TEMPORARY, Disk, names_in, next_number, reading, write_atomically
 
 HEADER, FOOTER = 12, 4  # bytes of a record around its event
 HISTOGRAM_BINS = 30
@@ -151,10 +151,8 @@ class EventFolder:
 
     def _open(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
-        numbers = [
-            int(number) for place in self._places() if (number := place.name.rpartition(".")[2]).isdigit()
-        ]
-        self._file = (self.path / f"events.out.tfevents.{max(numbers, default=0) + 1:010d}").open("xb")
+        number = next_number(self.path, r".*tfevents.*\.(\d+)")
+        self._file = (self.path / f"events.out.tfevents.{number:010d}").open("xb")
         self._append(Event(wall_time=time.time(), file_version="brain.Event:2"))
 
     def _append(self, event: Any) -> None:

@@ -7,13 +7,27 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
-from azero.config.schema import UserError
+from azero.config.schema import Config, UserError
 from azero.report.console import format_share
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import Disk
-from azero.run.folder import Folder, Paths
+from azero.run.folder import Folder, Paths, last_used, names_of_runs, names_without_state
+from azero.run.run import Run
 from azero.run.state import State
+
+
+def names_by_use(config: Config) -> list[str]:
+    """Return the names of all runs, also of those without their state, the one used last first."""
+    names = [*names_of_runs(config), *names_without_state(config)]
+    return sorted(names, key=lambda name: -last_used(config, name))
+
+
+def facts_of(run: Run) -> dict[str, Any]:
+    """Return what a list says of a run whose state is whole: its game, recipe, cycle and strength."""
+    state, strength = run.state, strength_of(run.paths)
+    return {"game": game_of(state), "recipe": state.recipe or "", "cycle": state.cycle, "strength": strength}
 
 
 def game_of(state: State) -> str:
@@ -38,6 +52,11 @@ def strength_of(paths: Paths) -> str:
 def folders_of(paths: Paths) -> Iterator[Path]:
     """Yield the folders of a run that exist."""
     return (folder for folder in (paths.folder, paths.data) if folder.is_dir())
+
+
+def size_of_run(paths: Paths) -> int:
+    """Return the bytes of all files of a run."""
+    return sum(map(size_of, folders_of(paths)))
 
 
 def size_of(folder: Path) -> int:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from azero.run.disk import TEMPORARY
+from azero.run.disk import replacing
 
 WRITE_SECONDS = 1.0  # between two writes
 BOARDS = 16  # the most games in flight that it shows
@@ -42,6 +41,5 @@ class LiveFile:
         self.next_look = now + WRITE_SECONDS
         with contextlib.suppress(OSError):
             if self.path.exists():
-                temporary = self.path.with_name(self.path.name + TEMPORARY)
-                temporary.write_text(json.dumps(describe()), encoding="utf-8")
-                os.replace(temporary, self.path)
+                with replacing(self.path, synced=False) as temporary:
+                    temporary.write_text(json.dumps(describe()), encoding="utf-8")

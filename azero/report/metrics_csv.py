@@ -10,11 +10,10 @@ import contextlib
 import csv
 import io
 from collections.abc import Callable, Mapping
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-from azero.run.disk import Disk, reading, write_atomically
+from azero.run.disk import Disk, free_name, reading, write_atomically
 
 MOST = 1e100
 
@@ -46,8 +45,8 @@ class MetricsTable:
 
     def keep_aside(self) -> Path:
         """Rename a damaged file, without replacing one of earlier; return its new name."""
-        names = (f"{self.path.name}.damaged{f'-{number}' if number > 1 else ''}" for number in count(1))
-        free = next(place for name in names if not (place := self.path.with_name(name)).exists())
+        name = free_name(lambda name: self.path.with_name(name).exists(), f"{self.path.name}.damaged")
+        free = self.path.with_name(name)
         with contextlib.suppress(OSError):
             self.path.rename(free)
         return free

@@ -11,8 +11,10 @@ import errno
 import fnmatch
 import hashlib
 import os
+import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from shlex import quote
 
@@ -83,6 +85,23 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
         raise UserError(f"out={path} is a folder; name a file.")
     if exists and not overwrite:
         raise UserError(f"out={path} is there already; name a new file, or set overwrite=true.")
+
+
+@contextlib.contextmanager
+def replacing(path: Path, synced: bool = True) -> Iterator[Path]:
+    """Yield a temporary name; the file that the block writes there replaces `path` when the block ends.
+
+    If the block raises, nothing is left. synced: whether the content is on the disk first.
+    """
+    temporary = temporary_beside(path)
+    try:
+        yield temporary
+        if synced:
+            with temporary.open("r+b") as file:
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def write_for_user(path: Path, data: bytes) -> None:
@@ -203,6 +222,22 @@ def names_in(folder: Path, pattern: str = "*") -> list[str]:
             return sorted(fnmatch.filter(os.listdir(folder), pattern))
         except (FileNotFoundError, NotADirectoryError):
             return []
+
+
+def free_name(is_taken: Callable[[str], bool], stem: str, suffix: str = "") -> str:
+    """Return the first name of STEM, STEM-2, STEM-3 … that is not taken; `suffix` ends each."""
+    names = (f"{stem}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
+    return next(name for name in names if not is_taken(name))
+
+
+def next_number(folder: Path, pattern: str) -> int:
+    """Return one more than the highest number in a folder's names: group 1 of a regular expression.
+
+    Raises:
+        UserError: the folder cannot be read.
+    """
+    found = (re.fullmatch(pattern, name, re.ASCII) for name in names_in(folder))
+    return 1 + max((int(match[1]) for match in found if match), default=0)
 
 
 def digest(data: bytes) -> str:

@@ -36,6 +36,7 @@ from azero.run.disk import (
     digest,
     explained,
     explaining,
+    free_name,
     is_there,
     make_folders,
     names_in,
@@ -248,10 +249,7 @@ class Folder:
             taken: SHA-256 by name of the files that must stay.
         """
         sha256 = digest(data)
-        file, number = stem + suffix, 1
-        while taken.get(file, sha256) != sha256:
-            number += 1
-            file = f"{stem}-{number}{suffix}"
+        file = free_name(lambda name: taken.get(name, sha256) != sha256, stem, suffix)
         self.replace(self.paths.of(file), data)
         return file, sha256
 

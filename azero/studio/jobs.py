@@ -19,7 +19,7 @@ from typing import Any
 
 from azero.cli.hydra_program import clean_name, compose
 from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
-from azero.config.schema import GameConfig, UserError
+from azero.config.schema import GameConfig, UserError, option_words
 from azero.games.game import Game
 from azero.games.own_files import check_allowed
 from azero.games.playing import GameInProgress
@@ -27,6 +27,7 @@ from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
 from azero.report.live import BOARDS
+from azero.run.disk import free_name
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
@@ -34,7 +35,7 @@ from azero.studio.mistakes import FieldMistake
 from azero.studio.offered import recipe_for
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
-from azero.studio.safety import Refusal, is_number
+from azero.studio.safety import Refusal, can_be_sent, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
@@ -146,7 +147,7 @@ class Jobs:
                 words, recipe = [f"game={place}"], recipe_of(place)
             else:
                 words, recipe = ["plain", f"game.name={hydra_text(place)}"], "plain"
-            words += [f"game.options.{key}={hydra_value(value)}" for key, value in options.items()]
+            words += option_words(options, write=hydra_value)
         if minutes is not None:
             words.append(f"minutes={minutes:g}")
             if recipe == "plain":
@@ -187,10 +188,7 @@ class Jobs:
 
     def free_name(self, title: str) -> str:
         """Return a name that no run has: the title, with a number if it is taken."""
-        names = [title, *(f"{title}-{number}" for number in range(2, 10_000))]
-        return next(
-            name for name in names if not paths_of(self.config, name).folder.exists() and not self.alive(name)
-        )
+        return free_name(lambda name: paths_of(self.config, name).folder.exists() or self.alive(name), title)
 
     def begin(self, name: str, words: list[str]) -> None:
         """Start the process of a run; Refusal: too many train."""
@@ -300,14 +298,20 @@ class Jobs:
             return shown
         now = self.watch(paths.live) if training else {}
         run = Run.read(self.config, name)
+        with contextlib.suppress(Exception):  # what a damaged live file holds can raise nearly anything
+            if can_be_sent(doing := self.doing(run, now)):
+                return {**shown, **doing}
+        return {**shown, **self.doing(run, {})}
+
+    def doing(self, run: Run, now: dict[str, Any]) -> dict[str, Any]:
+        """Return a run's stage, with its boards, by what its live file holds."""
         game, name_of_game = self.game_of(run)
-        in_flight = now.pop("boards", [])
+        in_flight = now.get("boards", [])
         boards = in_flight or self.newest(run)
-        stats = [format_stat(stat, value) for stat, value in now.pop("stats", {}).items()]
+        stats = [format_stat(stat, value) for stat, value in now.get("stats", {}).items()]
         left, stage = now.get("seconds_left"), now.get("stage", "")
         champion = run.state.champion
         return {
-            **shown,
             **now,
             "stage": TITLES.get(stage, stage),
             "stats": stats,
@@ -318,7 +322,7 @@ class Jobs:
             "options": game.options if game else {},
             "board": board_json(game) if game else None,
             "in_flight": bool(in_flight),
-            "boards": self.board_positions(name, game, boards) if game else [],
+            "boards": self.board_positions(run.name, game, boards) if game else [],
         }
 
     def game_of(self, run: Run) -> tuple[Game | None, str]:
@@ -338,7 +342,7 @@ class Jobs:
             self.unwatch_later()
         try:
             read = json.loads(live.read_bytes())
-            return read if is_description(read) else {}
+            return read if isinstance(read, dict) else {}
         except (OSError, ValueError, RecursionError):
             return {}
 
@@ -405,29 +409,6 @@ def forecast_of(lines: Sequence[str]) -> list[str]:
     return [f"{text[0].upper()}{text[1:]}." for text in texts]
 
 
-def is_description(read: Any) -> bool:
-    """Return whether a live file holds what `LiveFile` writes."""
-    if not isinstance(read, dict):
-        return False
-    boards, stats, left = read.get("boards", []), read.get("stats", {}), read.get("seconds_left")
-    return (
-        isinstance(boards, list)
-        and all(isinstance(board, dict) and are_numbers(board.get("moves")) for board in boards)
-        and all(isinstance(board.get("number"), int) for board in boards)
-        and isinstance(stats, dict)
-        and all(isinstance(value, int | float | str) for value in stats.values())
-        and (left is None or is_number(left, 0, 1e12))
-        and isinstance(read.get("stage", ""), str)
-        and isinstance(read.get("doing", ""), str)
-        and all(is_number(read.get(key, 0), 0, 1e18) for key in ("cycle", "cycles", "done", "total"))
-    )
-
-
-def are_numbers(moves: Any) -> bool:
-    """Return whether that is a list of whole numbers."""
-    return isinstance(moves, list) and all(isinstance(move, int) for move in moves)
-
-
 def words_of(recipe: str, had: dict[str, Any]) -> list[str]:
     """Return the arguments that make a recipe's settings those that a run had."""
     composed = leaves_of(compose(recipe))
@@ -435,10 +416,8 @@ def words_of(recipe: str, had: dict[str, Any]) -> list[str]:
     for key, value in had.items():
         if key in OWN or key not in composed or not changes_between({key: composed[key]}, {key: value}):
             continue
-        if isinstance(value, dict):
-            words += [f"{key}.{option}={hydra_value(each)}" for option, each in value.items()]
-        else:
-            words.append(f"{key}={hydra_value(value)}")
+        prefix, options = (f"{key}.", value) if isinstance(value, dict) else ("", {key: value})
+        words += option_words(options, prefix, hydra_value)
     return words
 
 

@@ -15,15 +15,16 @@ import numpy as np
 from starlette.requests import Request
 from starlette.routing import Route
 
-from azero.config.schema import UserError, value_text
+from azero.config.schema import UserError, option_words
 from azero.games.game import Game
 from azero.games.titles import game_title
 from azero.match.lockstep import MatchGame, summarize
-from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.rating import measured, ratings
 from azero.match.text import Pairing, crossed
-from azero.records.record import MoveNames, Record
+from azero.records.record import MoveNames, Record, read_object
 from azero.report.console import format_count
 from azero.report.listing import age_text
+from azero.run.disk import Disk, next_number, write_atomically
 from azero.studio.mistakes import FieldMistake
 from azero.studio.pool import Side
 from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
@@ -37,7 +38,7 @@ MOST_GAMES = 10_000  # of a pair
 MOST_KEPT = 1000
 SHOWN_GAMES = 200
 MISSING = "There is no such match."
-NUMBER = re.compile(r"[0-9]{6}")
+NUMBER, NUMBERED = re.compile(r"[0-9]{6}"), r"([0-9]{6})\..*"
 
 
 class Matches:
@@ -64,12 +65,10 @@ class Matches:
         path = self.folder / f"{name}.json"
         if not NUMBER.fullmatch(name) or not path.exists():
             raise Refusal(404, MISSING)
-        try:
-            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        except (ValueError, RecursionError):
-            about = {}
-        if not is_description(about):
-            raise UserError(f"{path} is damaged; delete it, or put a copy of it back.")
+        with self.studio.reading(str(path)):
+            about: dict[str, Any] = json.loads(path.read_bytes())
+            if not isinstance(about, dict) or not can_be_sent(about):
+                raise ValueError("it describes no match")
         return about
 
     def game(self, name: str, about: dict[str, Any]) -> Game:
@@ -100,7 +99,6 @@ class Matches:
         read = [self.studio.tables.read_side(i, side, game) for i, side in enumerate(sides)]
         labels = [f"p{number}" for number in range(1, len(read) + 1)]
         words = [word for label, side in zip(labels, read, strict=True) for word in words_of(label, side)]
-        options = [f"game.options.{key}={value_text(value)}" for key, value in game.options.items()]
         config = self.studio.config
         about = {
             "game": self.studio.name_of(game),
@@ -115,11 +113,17 @@ class Matches:
             if len(playing) >= MOST_MATCHES:
                 raise Refusal(429, f"{len(playing)} matches are being played; stop one or wait.")
             self.folder.mkdir(parents=True, exist_ok=True)
-            name = f"{int((self.names() or ['0'])[0]) + 1:06d}"
+            name = f"{next_number(self.folder, NUMBERED):06d}"
             place = self.studio.place_of(about["game"])
             process = start(
                 [
-                    *("azero.arena", f"game={place}", *options, f"players=[{','.join(labels)}]", *words),
+                    *(
+                        "azero.arena",
+                        f"game={place}",
+                        *option_words(game.options),
+                        f"players=[{','.join(labels)}]",
+                        *words,
+                    ),
                     *(f"games={games}", f"record={self.record(name)}", f"checkpoints={config.checkpoints}"),
                     *(f"data={config.data}", f"device={config.device}"),
                 ],
@@ -127,7 +131,7 @@ class Matches:
             )
             self.processes[name] = process
             text = json.dumps({**about, "pid": process.pid}, ensure_ascii=False)
-            (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+            write_atomically(Disk(), self.folder / f"{name}.json", text.encode())
         return {"id": name}
 
     def pid(self, name: str, about: dict[str, Any]) -> int:
@@ -174,21 +178,18 @@ class Matches:
         return games, damaged if len(games) < len(read) else ""
 
     def summary(self, name: str) -> dict[str, Any]:
-        """Return a match as the list shows it."""
+        """Return a match as the list shows it, also if its description is damaged."""
         try:
-            about = self.about(name)
+            with self.studio.reading(str(self.folder / f"{name}.json")):
+                return self.row(name, self.about(name))
         except UserError as damage:
-            row = {"id": name, "title": f"match {name}", "state": "damaged", "sentence": str(damage)}
             return {
-                **row,
-                "game": "",
-                "options": {},
-                "players": [],
-                "games": 0,
-                "done": 0,
-                "total": 0,
-                "age": "",
+                **{"id": name, "title": f"match {name}", "state": "damaged", "sentence": str(damage)},
+                **{"game": "", "options": {}, "players": [], "games": 0, "done": 0, "total": 0, "age": ""},
             }
+
+    def row(self, name: str, about: dict[str, Any]) -> dict[str, Any]:
+        """Return what the list shows of a match that is described whole."""
         count = len(about["players"])
         games, damaged = self.lines(name, about)
         done, total = len(games), about["games"] * count * (count - 1) // 2
@@ -215,7 +216,7 @@ class Matches:
         rated = ratings(points, games) if pairings else []
         newest = list(enumerate(lines))[: -SHOWN_GAMES - 1 : -1]
         return {
-            **self.summary(name),
+            **self.row(name, about),
             "pairings": [pairing_json(pairing) for pairing in pairings],
             "standings": [
                 {
@@ -258,46 +259,21 @@ def is_whole(value: object, least: int = 0, most: int = 2**31) -> TypeGuard[int]
     return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
-def is_description(about: Any) -> bool:
-    """Return whether that is what `begin` writes about a match."""
-    if not isinstance(about, dict):
-        return False
-    players, fixed = about.get("players"), about.get("fixed")
-    return (
-        isinstance(about.get("game"), str)
-        and isinstance(about.get("options"), dict)
-        and can_be_sent(about)
-        and isinstance(players, list)
-        and 2 <= len(players) <= MOST_PLAYERS
-        and all(isinstance(player, str) for player in players)
-        and isinstance(fixed, list)
-        and len(fixed) == len(players)
-        and is_whole(about.get("games"), 2, MOST_GAMES)
-        and is_number(about.get("started"), 0, 1e12)
-    )
-
-
 def game_of(line: bytes, players: int) -> dict[str, Any] | None:
     """Return the game in a line of a record; None if the line is damaged."""
     try:
-        game = json.loads(line)
-    except (ValueError, RecursionError):
+        game = read_object(line, "a line")
+        first, second = map(place_of, game["players"])
+        is_game = (
+            first != second
+            and {first, second} <= set(range(players))
+            and is_number(game["outcome"], -1, 1)
+            and all(isinstance(move, str) for move in game["moves"])
+            and is_whole(game["number"])
+            and is_whole(game["opening_plies"])
+        )
+    except (UserError, LookupError, TypeError, ValueError, AttributeError):
         return None
-    if not isinstance(game, dict):
-        return None
-    names, moves = game.get("players"), game.get("moves")
-    is_game = (
-        isinstance(names, list)
-        and len(names) == 2
-        and all(isinstance(name, str) and re.match(r"p[1-9]\b", name) for name in names)
-        and all(place_of(name) < players for name in names)
-        and place_of(names[0]) != place_of(names[1])
-        and is_number(game.get("outcome"), -1, 1)
-        and isinstance(moves, list)
-        and all(isinstance(move, str) for move in moves)
-        and is_whole(game.get("number"))
-        and is_whole(game.get("opening_plies"))
-    )
     return game if is_game else None
 
 
@@ -310,7 +286,7 @@ def words_of(label: str, side: Side) -> list[str]:
     if side.spec is None:
         raise UserError("A match is played by machines; a person plays on the page Play.")
     options = {**side.spec.options, **({"cycle": side.cycle} if side.cycle else {})}
-    return [f"{label}={side.spec.name}", *(f"{label}.{key}={value_text(options[key])}" for key in options)]
+    return [f"{label}={side.spec.name}", *option_words(options, f"{label}.")]
 
 
 def place_of(name: str) -> int:
@@ -339,20 +315,9 @@ def pairings_of(game: Game, lines: list[dict[str, Any]], fixed: list[bool]) -> l
 def pairing_json(pairing: Pairing) -> dict[str, Any]:
     """Return the result of two players as the page reads it."""
     result = pairing.result
-    counts = (result.wins, result.draws, result.losses)
-    low, high = score_interval(*counts)
-    elo_low, elo_high = elo_interval(*counts)
-    return {
-        **{
-            "one": pairing.one,
-            "other": pairing.other,
-            "distinct": result.distinct,
-            "repeats": result.repeats,
-        },
-        **dict(zip(("wins", "draws", "losses"), counts, strict=True)),
-        **{"score": score(*counts), "low": low, "high": high},
-        **{"elo": elo_difference(score(*counts)), "elo_low": elo_low, "elo_high": elo_high},
-    }
+    counts = {"wins": result.wins, "draws": result.draws, "losses": result.losses}
+    places = {"one": pairing.one, "other": pairing.other}
+    return {**places, "distinct": result.distinct, **counts, **measured(**counts)}
 
 
 def routes(studio: Studio) -> list[Route]:

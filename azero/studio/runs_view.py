@@ -23,16 +23,9 @@ from azero.match.elo_table import COLUMNS as COLUMNS_OF_RATINGS
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
 from azero.report.console import format_seconds
-from azero.report.listing import age_text, folders_of, game_of, size_of, size_text, strength_of
+from azero.report.listing import age_text, facts_of, names_by_use, size_of_run, size_text
 from azero.report.metrics_csv import is_row, read_lines, read_stats
-from azero.run.folder import (
-    LOCK,
-    last_holder,
-    last_used,
-    names_of_runs,
-    names_without_state,
-    paths_of,
-)
+from azero.run.folder import LOCK, last_holder, last_used, paths_of
 from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import last_lines, start
@@ -153,12 +146,13 @@ def table_of(rows: Rows) -> dict[str, Any]:
 def row_of(studio: Studio, name: str) -> dict[str, Any]:
     """Return a run's line in the list."""
     used = {
-        "size": size_text(sum(map(size_of, folders_of(paths_of(studio.config, name))))),
+        "size": size_text(size_of_run(paths_of(studio.config, name))),
         "age": age_text(time.time() - last_used(studio.config, name)),
     }
     try:
         with studio.reading(f"Run {name}"):
-            row = {**describe(studio, Run.read(studio.config, name)), **used}
+            run = Run.read(studio.config, name)
+            row = {**describe(studio, run), **facts_of(run), **used}
             if not can_be_sent(row):
                 raise ValueError("a value is no number")
             return row
@@ -175,13 +169,9 @@ def describe(studio: Studio, run: Run) -> dict[str, Any]:
     return {
         "name": name,
         "state": studio.jobs.state(name)[0],
-        "game": game_of(run.state),
         "play": run.state.config.get("game.name", ""),
         "options": run.state.config.get("game.options", {}),
         "title": game_title(str(run.state.config.get("game.name", "")), run.state.config.get("game.options")),
-        "recipe": run.state.recipe,
-        "cycle": run.state.cycle,
-        "strength": strength_of(run.paths),
         "sentence": damage_of(run),
         "spark": {"title": title, "values": [value for _, value in points]},
     }
@@ -214,9 +204,7 @@ def is_rating(row: Mapping[Any, Any]) -> bool:
 
 def list_runs(studio: Studio) -> dict[str, Any]:
     """Return all runs, the one used last first."""
-    names = [*names_of_runs(studio.config), *names_without_state(studio.config)]
-    names.sort(key=lambda name: -last_used(studio.config, name))
-    return {"runs": [row_of(studio, name) for name in names]}
+    return {"runs": [row_of(studio, name) for name in names_by_use(studio.config)]}
 
 
 def view_run(studio: Studio, name: str) -> dict[str, Any]:
@@ -236,16 +224,8 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
         "table": table_of(rows),
         "curves": curves_of(rows),
         "axes": axes_of(rows),
-        "ratings": ratings_of(run),
         "games": sorted({shard.cycle for shard in state.shards}, reverse=True),
     }
-
-
-def ratings_of(run: Run) -> list[dict[str, str]]:
-    """Return the undamaged lines of `ratings.csv`."""
-    with contextlib.suppress(OSError, csv.Error):
-        return [row for row in read_lines(run.paths.ratings_csv) if is_rating(row)]
-    return []
 
 
 def doctor(studio: Studio, name: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ EXACT_SECONDS = 2.0  # of solving one position
 
 
 async def list_games(studio: Studio, request: Request) -> Response:
-    """GET /games: all games, recipes and runs."""
+    """GET /games: all games and recipes."""
 
     def read() -> dict[str, Any]:
         return {
@@ -62,7 +62,6 @@ async def list_games(studio: Studio, request: Request) -> Response:
                 }
                 for name, path in sorted(conf_files("experiment").items())
             ],
-            "runs": names_of_runs(studio.config),
         }
 
     return JSONResponse(await studio.run_in_thread(read))

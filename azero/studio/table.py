@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from azero.config.schema import UserError
-from azero.games.ending import player_name, score_text
+from azero.games.ending import outcome_text, player_name
 from azero.games.game import Game
 from azero.games.titles import game_heading, game_title
 from azero.kernels.compiling import CompileNotice
@@ -547,17 +547,16 @@ class GameTable:
         """Return how the game has ended, or what else there is to say."""
         if outcome is None:
             return self.notice
-        if outcome == 0:
-            return f"A draw {score_text(self.game, self.tree.current.state)}".strip() + "."
-        winner, score = 0 if outcome > 0 else 1, score_text(self.game, self.tree.current.state)
+        winner, game = 0 if outcome > 0 else 1, self.game
         people, titles = [side.spec is None for side in self.sides], [side.title for side in self.sides]
         alike = titles[0] == titles[1]
-        named = self.about.players[winner] or (player_name(self.game, winner) if alike else titles[winner])
+        named = self.about.players[winner] or (player_name(game, winner) if alike else titles[winner])
         who = f"{named} wins"
         if people[winner] != people[1 - winner]:
             who = "You win" if people[winner] else f"You lose: {who}"
-        how = " by resignation" if self.resigned >= 0 else score and f" {score}"
-        return f"{who}{how}."
+        if self.resigned >= 0:
+            return f"{who} by resignation."
+        return outcome_text(game, self.tree.current.state, outcome, (who, who)) + "."
 
     def send_table(self) -> None:
         """Send the table, which has changed, to its pages; they drop what comes after a later version."""

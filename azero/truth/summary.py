@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from azero.config.schema import Config
+from azero.config.schema import Config, option_words
 from azero.games.titles import game_title
 from azero.process.typed import azero_command
 from azero.report.console import format_share
@@ -64,9 +64,7 @@ def closing_text(config: Config, run: str, stats: Mapping[str, float]) -> str:
     """Return the last lines of a run: how strong its champion is, and the command that plays against it."""
     name, options = config.game.name, config.game.options
     board = board_of(name, options)
-    game = [f"game={board or name}"]
-    if not board:
-        game += [f"game.options.{key}={value}" for key, value in options.items()]
+    game = [f"game={board or name}", *option_words({} if board else options)]
     places = [] if config.checkpoints == Config().checkpoints else [f"checkpoints={config.checkpoints}"]
     strength = strength_text(config, stats)
     lines = [f"{game_title(name, options)}: {strength or 'this run did not measure its strength'}."]

@@ -95,9 +95,8 @@ def test_the_outcome_is_told_for_the_first_player(champion: Champion, moves_firs
     state = champion.position(" ".join(game.moves))
     winner = (len(game.moves) - 1) % 2 if champion.game.outcome(state) else None
     assert game.outcome == {0: 1.0, 1: -1.0, None: 0.0}[winner]
-    assert ("first" if game.outcome > 0 else "second" if game.outcome < 0 else "draw") in str(
-        game
-    ).splitlines()[-1]
+    assert str(game).endswith(f"\n{game.result}")
+    assert game.result == {0: "X wins", 1: "O wins", None: "Draw"}[winner]
 
 
 def test_any_player_can_be_the_opponent(champion: Champion) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from toy import NAME, advance, toy_config
 
+from azero import arena
 from azero.arena import Arena, hold_match, main, read_arena
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config
@@ -142,6 +143,14 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
     assert "cannot be written: File exists" in capsys.readouterr().err
     assert main(["first=random", "second=random", "games=2", "data=/dev/null"]) == 2
     assert "data=/dev/null cannot hold records: " in capsys.readouterr().err
+
+
+def test_two_arenas_that_find_the_same_number_write_two_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    for late in (False, True):  # the second one looks before the first has made its file
+        numbers = iter([1, 2] if late else [1])
+        monkeypatch.setattr(arena, "next_number", lambda *of, numbers=numbers: next(numbers))
+        assert main(["first=random", "second=random", "games=2"]) == 0
+    assert len(list(Path("data/arena").iterdir())) == 2
 
 
 @pytest.mark.parametrize(

@@ -218,5 +218,5 @@ def test_a_whole_game_through_sabaki(name: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
     played = json.loads(done.stdout)  # each move was among the legal ones, and at the end there was none
-    assert played["result"] in ("Black wins", "White wins", "A draw")
+    assert played["result"].startswith(("Black wins", "White wins", "A draw"))
     assert len(played["moves"]) >= 5

@@ -16,13 +16,13 @@ from PIL import Image
 from places import DOUBLE_MOVE
 
 import azero.records.parquet
+from azero.arena import game_line
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.kit.picture import CELL, MARGIN, STONE, draw
 from azero.match.lockstep import MatchGame
 from azero.match.openings import random_openings
-from azero.match.text import game_line, record_line
 from azero.records.files import about_how_many, open_records, read_file, read_records
 from azero.records.json_lines import read_json_lines, write_json
 from azero.records.pictures import png_of, svg_of, svg_of_node
@@ -321,9 +321,10 @@ def test_text_is_read_in_its_charset() -> None:
 def test_lines_of_arena_and_play_are_read(game: Game) -> None:
     (actions,) = random_openings(game, plies=6, count=1)
     played = MatchGame(number=3, first=1, opening_plies=2, actions=actions, outcome=-1.0)
+    old = {"game": game.name, "options": game.options, "players": ["human", "x"]}  # of earlier versions
     lines = (
         game_line(game, ["uct", "random"], played, seed=5),
-        record_line(game, ["human", "x"], actions, None),
+        json.dumps({**old, "moves": game.move_names(actions), "outcome": None}),
     )
     arena, play = read_json_lines("\n".join(lines).encode(), known(game))
     assert (arena.players, arena.outcome) == (("random", "uct"), 1.0)

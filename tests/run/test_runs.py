@@ -17,9 +17,9 @@ import pytest
 from forks import azero_command
 from toy import toy_config
 
-from azero import runs
 from azero.config.schema import Config, GameConfig, UserError
 from azero.process.signals import StopSignal
+from azero.report import listing
 from azero.report.listing import age_text, size_of, size_text
 from azero.report.reporter import NullReporter
 from azero.run.folder import newest_run
@@ -152,7 +152,7 @@ def test_games_whose_networks_are_gone_are_in_the_table(config: Config) -> None:
 def test_a_run_that_goes_while_it_is_listed_ends_no_list(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "names_of_runs", lambda config: ["mine", "gone", "old"])
+    monkeypatch.setattr(listing, "names_of_runs", lambda config: ["mine", "gone", "old"])
     assert [line.split()[0] for line in list_runs(config).splitlines()[1:]] == ["mine", "old", "gone"]
     walk = os.walk
     monkeypatch.setattr(os, "walk", lambda folder: [*walk(folder), (folder, [], ["just-gone"])])

@@ -15,6 +15,7 @@ from running import TrainedRun
 from studio import TestClient, client_of, make_studio
 
 from azero.run.folder import MOST_BYTES
+from azero.studio.jobs import Jobs
 
 ABOUT = {
     **{"game": "tictactoe", "options": {}, "players": ["random", "UCT"], "fixed": [False, False]},
@@ -168,6 +169,25 @@ def test_moves_that_are_not_legal_reach_no_compiled_rule(client: TestClient, fol
     boards = [{"number": 1, "moves": [4, 4, 99, -7, 10**9]}, {"number": 2, "moves": [99]}]
     shown = studio.jobs.board_positions("whole", game, boards)
     assert [position["number"] for position in shown] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "live",
+    [
+        *("", "{", "[1]", '{"boards": 3}', '{"boards": [{}]}', '{"boards": [{"number": 1, "moves": [0.5]}]}'),
+        *('{"stage": []}', '{"stats": [1]}', '{"seconds_left": "x"}', '{"done": 1e999}', "[" * 100_000),
+    ],
+)
+def test_a_damaged_live_file_counts_as_an_empty_one(
+    client: TestClient, folder: Path, monkeypatch: pytest.MonkeyPatch, live: str
+) -> None:
+    monkeypatch.setattr(Jobs, "state", lambda self, name: ("training", ""))
+    file = folder / "checkpoints/whole/live.json"
+    file.write_text('{"stage": "train", "stats": {"loss/total": NaN}}')
+    assert client.get("/api/runs/whole/live").json()["stage"] == "train"
+    file.write_text(live)
+    shown = client.get("/api/runs/whole/live").json()
+    assert shown["stage"] == "" and shown["state"] == "training" and len(shown["boards"]) == 16
 
 
 def routes_of(name: str) -> list[str]:

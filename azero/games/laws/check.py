@@ -22,7 +22,7 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
-from azero.config.schema import OPENSPIEL, BrokenGame, UserError
+from azero.config.schema import OPENSPIEL, BrokenGame, UserError, option_words
 from azero.games import SHIPPED
 from azero.games import game as interface
 from azero.games.game import UNBOUNDED, Game, Rules, is_written, rules_at
@@ -645,7 +645,7 @@ def check_own_game(game: Game, name: str, options: Mapping[str, Any]) -> list[st
     if name in SHIPPED or name.startswith(OPENSPIEL):
         return []
     check = quick_check(game)
-    words = shlex.join([f"game={name}", *(f"{key}={value}" for key, value in options.items())])
+    words = shlex.join([f"game={name}", *option_words(options, "")])
     for fault in check.findings.first:
         raise BrokenGame(f"The rules of {name} are broken: {fault}; azero check_game {words} shows where.")
     return [f"Warning: {text} (azero check_game {words})." for text in sorted(check.warnings)]

@@ -2,6 +2,7 @@
 
 import { attempt, button, el, get, percent, relabel, remember, remembered, slider, toast, toggle }
   from "./api.js";
+import { labelled, select } from "./fields.js";
 import { actionsOfCells } from "./page/board.js";
 import { playerName } from "./page/moving.js";
 import { playersOf, shortRun } from "./sides.js";
@@ -29,10 +30,8 @@ export function makeAnalysis(desk, onValue) {
     ask: (path) => get(`/tables/${desk.table.id}/search?path=${path}`),
   });
   const choice = (name, key, pairs) => {
-    const options = pairs.map(([value, text]) =>
-      el("option", { value, selected: value === settings[key] }, text));
-    const select = el("select", { onchange: () => change({ [key]: select.value }) }, options);
-    return el("label", { class: "field" }, el("span", {}, name), select);
+    const list = select(pairs, settings[key], { onchange: () => change({ [key]: list.value }) });
+    return labelled(name, list);
   };
   const engines = el("div", { class: "fields" });
   const stop = button("Stop or go on", "pause", () => ask(!running()), { text: "Stop" });

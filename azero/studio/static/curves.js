@@ -2,7 +2,7 @@
 
 import { el, remember, remembered } from "./api.js";
 import { lineChart, shortNumber, STYLES } from "./chart.js";
-import { labelled } from "./fields.js";
+import { labelled, select } from "./fields.js";
 
 const AXES = { cycles: "cycle", minutes: "minutes of training", simulations: "simulations of self-play" };
 
@@ -14,9 +14,7 @@ const formatOf = (unit) => unit === "%" ? (value) => `${shortNumber(100 * value)
 
 /** Return a choice of the axis; onChange(). */
 function axisChoice(axes, onChange) {
-  const chosen = remembered("axis", "cycles");
-  const choice = el("select", {}, axes.map((axis) =>
-    el("option", { value: axis, selected: axis === chosen }, AXES[axis])));
+  const choice = select(axes.map((axis) => [axis, AXES[axis]]), remembered("axis", "cycles"));
   choice.addEventListener("change", () => {
     remember("axis", choice.value);
     onChange();

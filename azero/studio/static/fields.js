@@ -13,6 +13,10 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 /** Return a list of choices with its name above it. */
 export const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}, name), choice);
 
+/** Return a select of choices, [value, text] each; attributes as for `el`. */
+export const select = (choices, chosen, attributes = {}) => el("select", attributes,
+  choices.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
+
 /** Return what a number may be, in words: "a whole number from 2 to 19". */
 function wanted(kind, between) {
   const [low, high] = (between ?? []).map((bound) => bound.toLocaleString("en"));
@@ -24,8 +28,7 @@ function inputOf({ name, kind, default: otherwise, choices, between, placeholder
   if (choices?.length) {
     const listed = otherwise === null ? [null, ...choices] : choices;
     const nameOf = (each) => each === null ? "default" : String(each) || "none";
-    return el("select", {}, listed.map((each) => el("option",
-      { value: each ?? "", selected: String(each ?? "") === String(value ?? "") }, nameOf(each))));
+    return select(listed.map((each) => [String(each ?? ""), nameOf(each)]), String(value ?? ""));
   }
   if (kind !== "int" && kind !== "float") {
     return el("input", { type: "text", value: value ?? "", placeholder });

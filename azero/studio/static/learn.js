@@ -2,7 +2,8 @@
 
 import { mountTrace } from "./trace/trace.js";
 import { button, el, get, sentenceOf, slider, toast } from "./api.js";
-import { optionsFrom } from "./play.js";
+import { labelled, select } from "./fields.js";
+import { optionsFrom, optionsText } from "./parts.js";
 import { gameChooser } from "./sides.js";
 
 const KINDS = { uct: "UCT: random games", puct: "PUCT: a network guides", gumbel: "Gumbel: a network guides" };
@@ -10,11 +11,9 @@ const SIMULATIONS = [5, 10, 20, 50, 100, 200];
 const EXAMPLE = { game: "tictactoe", moves: "0.4.8.2.6.3" }; // one move wins, one draws, one loses
 
 function chooser(name, choices, value, onChange) {
-  const options = Object.entries(choices).map(([key, title]) =>
-    el("option", { value: key, selected: key === value }, title));
-  const select = el("select", { "aria-label": name }, ...options);
-  select.addEventListener("change", () => onChange(select.value));
-  return el("label", { class: "field" }, el("span", {}, name), select);
+  const list = select(Object.entries(choices), value,
+    { "aria-label": name, onchange: () => onChange(list.value) });
+  return labelled(name, list);
 }
 
 export async function mount(element, parameters) {
@@ -43,7 +42,7 @@ export async function mount(element, parameters) {
   };
   const choose = ({ game, options }) => {
     if (game !== asked.game) moves.value = asked.moves = game === EXAMPLE.game ? EXAMPLE.moves : "";
-    asked.options = Object.entries(options).map((pair) => pair.join(":")).join(",");
+    asked.options = optionsText(options);
     change("game")(game);
   };
   const games = gameChooser(await get("/games"), asked.game, optionsFrom(asked.options), choose);
@@ -56,7 +55,7 @@ export async function mount(element, parameters) {
         + "one position, evaluates that, and passes the result back up."),
       el("form", { class: "learn-form", onsubmit: (event) => event.preventDefault() },
         games.element,
-        el("label", { class: "field" }, el("span", {}, "Moves before"), moves),
+        labelled("Moves before", moves),
         chooser("Search", KINDS, asked.kind, change("kind")),
         slider("Simulations", SIMULATIONS, Number(asked.simulations), String, change("simulations")),
         button("Set up this position on the board", "edit", () => {

@@ -1,4 +1,4 @@
-// What the pages Train, Runs and Matches share: addresses, tables, lists of games and their replay.
+// What pages share: addresses, tables, lists of games and their replay.
 
 import { button, el } from "./api.js";
 import { makeBoard } from "./page/board.js";
@@ -11,10 +11,23 @@ export const addressOf = (page, query) => `#/${page}?${new URLSearchParams(query
 /** Return the path of a run for requests. */
 export const pathOf = (run) => `/runs/${encodeURIComponent(run)}`;
 
+/** Return the options that differ from a game's defaults, as text for the address: "rows:5,columns:6". */
+export const optionsText = (options, defaults = {}) => Object.entries(options).filter(([name, value]) =>
+  String(defaults[name]) !== String(value)).map((pair) => pair.join(":")).join(",");
+
+/** Return options from the text of an address. */
+export function optionsFrom(text = "") {
+  const words = { true: true, false: false };
+  const read = (value) => words[value] ?? (Number.isNaN(Number(value)) ? value : Number(value));
+  return Object.fromEntries(text.split(",").filter(Boolean).map((pair) => {
+    const [name, ...value] = pair.split(":");
+    return [name, read(value.join(":"))];
+  }));
+}
+
 /** Return the address that opens a game on the page Play. */
 export function playAddress({ game, options = {}, moves = [], against }) {
-  const pairs = Object.entries(options).map((pair) => pair.join(":")).join(",");
-  const query = Object.entries({ game, options: pairs, moves: moves.join("."), against });
+  const query = Object.entries({ game, options: optionsText(options), moves: moves.join("."), against });
   return addressOf("play", query.filter(([, text]) => text));
 }
 

@@ -13,6 +13,7 @@ import { sayRefusal } from "./fields.js";
 import { askNewGame } from "./newgame.js";
 import { makeMoveQueue } from "./queue.js";
 import { betterOf, dotsOf, makeReview, signsOf } from "./review.js";
+import { optionsFrom, optionsText } from "./parts.js";
 import { makePatience } from "./seats.js";
 import { ask, chooserOf, playersOf, shortTitle, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
@@ -20,20 +21,6 @@ import { moveTree } from "./variations.js";
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
 const PERSON = { kind: "person" };
 const UCT = { kind: "player", name: "uct", options: {} };
-
-/** Return the options that differ from a game's defaults, as text for the address: "rows:5,columns:6". */
-const optionsText = (options, defaults = {}) => Object.entries(options).filter(([name, value]) =>
-  String(defaults[name]) !== String(value)).map((pair) => pair.join(":")).join(",");
-
-/** Return options from the text of an address. */
-export function optionsFrom(text = "") {
-  const words = { true: true, false: false };
-  const read = (value) => words[value] ?? (Number.isNaN(Number(value)) ? value : Number(value));
-  return Object.fromEntries(text.split(",").filter(Boolean).map((pair) => {
-    const [name, ...value] = pair.split(":");
-    return [name, read(value.join(":"))];
-  }));
-}
 
 /** Return a side as the server reads it. */
 const bare = ({ title, level, ...side }) => side;

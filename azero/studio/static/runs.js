@@ -2,6 +2,7 @@
 
 import { attempt, button, el, get, post, spaced, toast } from "./api.js";
 import { sparkline, swatch } from "./chart.js";
+import { select } from "./fields.js";
 import { gamePages } from "./gamelist.js";
 import {
   addressOf, card, pathOf, playAddress, quiet, showReplay, stateChip, table,
@@ -56,8 +57,8 @@ function showRun(page, run) {
     closeReplay();
     closeReplay = showReplay(replay, game, `Cycle ${cycle}, game ${number}`);
   });
-  const choice = el("select", { "aria-label": "Cycle", onchange: () => showGames() },
-    run.games.map((cycle) => el("option", { value: cycle }, `cycle ${cycle}`)));
+  const choice = select(run.games.map((cycle) => [cycle, `cycle ${cycle}`]), run.games[0],
+    { "aria-label": "Cycle", onchange: () => showGames() });
   const showGames = () => list.replaceChildren(gamePages(
     (first) => get(`${path}/games?cycle=${choice.value}&first=${first}`),
     (number) => open(choice.value, number)));

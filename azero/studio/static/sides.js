@@ -2,7 +2,7 @@
 
 import { el, get, spaced } from "./api.js";
 import { playerName } from "./page/moving.js";
-import { checkAll, field, given, hold, labelled, sayBeside } from "./fields.js";
+import { checkAll, field, given, hold, labelled, sayBeside, select } from "./fields.js";
 
 const OPENSPIEL = "openspiel:";
 export const START = "start"; // the option of a game for its first position
@@ -22,8 +22,7 @@ function partsOf(name) {
 }
 
 /** Return a select of texts. */
-const select = (texts, chosen) => el("select", {}, texts.map((text) =>
-  el("option", { value: text, selected: text === chosen }, text.replaceAll("_", " "))));
+const selectText = (texts, chosen) => select(texts.map((text) => [text, text.replaceAll("_", " ")]), chosen);
 
 /**
  * Ask for a game, its size and its options. Return {element, value() -> {game, options}, check(), say()}.
@@ -34,13 +33,12 @@ const select = (texts, chosen) => el("select", {}, texts.map((text) =>
 export function gameChooser({ games, openspiel }, name, options = {}, onChange = () => {}, begins = false) {
   const listed = [...games, ...(openspiel.length ? [{ name: OPENSPIEL, title: "A game of OpenSpiel …" }] : [])];
   const isOther = name.startsWith(OPENSPIEL);
-  const choice = el("select", {}, listed.map((game) => el("option", { value: game.name,
-    selected: game.name === (isOther ? OPENSPIEL : name) }, spaced(game.title))));
+  const choice = select(listed.map((game) => [game.name, spaced(game.title)]), isOther ? OPENSPIEL : name);
   const box = el("div", { class: "fields" });
   let fields = [], kind = null;
 
   function showOpenSpiel(values, { kind: chosen = "breakthrough", parameters } = {}) {
-    kind = select(openspiel, chosen);
+    kind = selectText(openspiel, chosen);
     const own = Object.entries(values).filter(([name, value]) => name !== PLIES.name && typeof value === "number");
     fields = [field(PARAMETERS, parameters || own.map((pair) => pair.join("=")).join(",")),
       field(PLIES, values.max_plies)];
@@ -52,7 +50,7 @@ export function gameChooser({ games, openspiel }, name, options = {}, onChange =
   function sizeChoice({ sizes, options: otherwise }, values) {
     const sides = fields.filter((each) => SIDES.includes(each.name));
     const same = ({ options }) => sides.every(({ name }) => options[name] === (values[name] ?? otherwise[name]));
-    const size = select([...sizes.map(({ title }) => title), OTHER], sizes.find(same)?.title ?? OTHER);
+    const size = selectText([...sizes.map(({ title }) => title), OTHER], sizes.find(same)?.title ?? OTHER);
     const fold = () => sides.forEach(({ element }) => { element.hidden = size.value !== OTHER; });
     size.addEventListener("change", () => {
       const chosen = sizes.find(({ title }) => title === size.value);
@@ -111,7 +109,7 @@ function levelChoice(levels, fields, values) {
   const is = (name) => numbers.every((each) => String(each.value() ?? "") === String(levels[name][each.name] ?? ""));
   const set = (name) => numbers.forEach((each) => each.set(levels[name][each.name]));
   if (!numbers.some(({ name }) => name in values)) set(strongest);
-  const level = select([...names, OWN_NUMBERS], names.find(is) ?? OWN_NUMBERS);
+  const level = selectText([...names, OWN_NUMBERS], names.find(is) ?? OWN_NUMBERS);
   level.addEventListener("change", () => level.value !== OWN_NUMBERS && set(level.value));
   const follow = () => { level.value = names.find(is) ?? OWN_NUMBERS; };
   numbers.forEach(({ element }) => element.addEventListener("change", follow));
@@ -128,8 +126,7 @@ export function chooserOf({ players, champions, levels }, side, machines = false
       ({ key: name, title: name.replaceAll("_", " "), name }))];
   const wanted = side.kind === "person" ? "person"
     : side.name === "pv_mcts" && side.options?.run ? `run ${side.options.run}` : side.name;
-  const choice = el("select", {}, entries.map(({ key, title }) =>
-    el("option", { value: key, selected: key === wanted }, title)));
+  const choice = select(entries.map(({ key, title }) => [key, title]), wanted);
   const about = el("p", { class: "quiet" }), rest = el("div", { class: "fields" });
   const main = el("div", { class: "fields" });
   const details = el("details", {}, el("summary", {}, "More options"), rest);
