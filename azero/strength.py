@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.cli.arguments import run_program, split_words, take_settings, whole_numbers
+from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings, whole_numbers
 from azero.config.reading import AUTO
 from azero.config.schema import DEVICES, Config, SearchConfig, UserError, setting, settings
-from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
 from azero.players.policy import PolicyPlayer
@@ -118,10 +117,9 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     if "game" in texts:  # a bare word
         texts["run"] = texts.pop("game")
     asked = take_settings(texts, StrengthSettings)
-    for key in texts:
-        if key.removeprefix("search.") not in (known := settings(SearchConfig)):
-            hint = did_you_mean(key, [*settings(StrengthSettings), *known], "; --help lists them.")
-            raise UserError(f"unknown setting '{key}'{hint}")
+    known = settings(SearchConfig)
+    unknown = {key: text for key, text in texts.items() if key.removeprefix("search.") not in known}
+    refuse_rest(unknown, StrengthSettings, known)
     if asked.book and not asked.replies:
         raise UserError(f"book={asked.book} needs replies; set replies=21.")
     if not Path(asked.book).parent.is_dir():

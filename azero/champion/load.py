@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from azero.config.checks import check
-from azero.config.reading import read_value
+from azero.config.reading import read_value, unknown_setting
 from azero.config.schema import Config, SearchConfig, UserError, settings
-from azero.config.suggest import did_you_mean
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inferences, obstacle
@@ -180,7 +179,7 @@ def change_search(search: SearchConfig, asked: Mapping[str, Any]) -> SearchConfi
     for key, value in asked.items():
         name = key.removeprefix("search.")
         if name not in known:
-            raise UserError(f"unknown setting '{key}'{did_you_mean(name, known, '; --help lists them.')}")
+            raise unknown_setting(name, known, key.removesuffix(name))
         changed[name] = read_value(key, value, known[name])
     search = replace(search, **changed)
     check(Config(search=search))

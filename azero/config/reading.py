@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from azero.config.schema import Options, Setting, UserError, settings, value_text
@@ -163,12 +163,15 @@ def read_options(
     known = settings(schema)
     for name in given:
         if name not in known:
-            raise unknown_option(name, [*known, *also], prefix, owner)
+            raise unknown_setting(name, [*known, *also], prefix, owner)
     values = {name: read_value(prefix + name, value, known[name]) for name, value in given.items()}
     return schema(prefix=prefix, **values)
 
 
-def unknown_option(name: str, known: Sequence[str], prefix: str, owner: str) -> UserError:
-    """Return the error for an option that does not exist; arguments as for `read_options`."""
-    hint = did_you_mean(name, known, f"; {owner} has {', '.join(known) or 'no options'}.")
-    return UserError(f"unknown setting '{prefix}{name}'{hint.replace('mean ', f'mean {prefix}', 1)}")
+def unknown_setting(name: str, known: Collection[str], prefix: str = "", owner: str = "") -> UserError:
+    """Return the error for a setting that does not exist, with the closest of the `known` ones.
+
+    prefix, owner: as for `read_options`; without an owner, --help lists the known ones.
+    """
+    otherwise = f"; {owner} has {', '.join(known) or 'no options'}." if owner else "; --help lists them."
+    return UserError(f"unknown setting '{prefix}{name}'{did_you_mean(name, known, otherwise, prefix)}")

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from azero.config.reading import read_options, unknown_option
+from azero.config.reading import read_options, unknown_setting
 from azero.config.schema import OPENSPIEL, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
@@ -58,7 +58,7 @@ def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
     known = list(inspect.signature(factory).parameters)
     for option in options:
         if option not in known:
-            raise unknown_option(option, known, _prefix, name)
+            raise unknown_setting(option, known, _prefix, name)
     with explaining(name):
         game = factory(**options)
     if not isinstance(game, Game):

@@ -315,7 +315,7 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
 @pytest.mark.parametrize(
     "argument, parts",
     [
-        ("gibberish=3", ["unknown setting 'gibberish'; --help lists all settings."]),
+        ("gibberish=3", ["unknown setting 'gibberish'; --help lists them."]),
         ("+nonsense=3", ["nonsense"]),
         ("search.nonsense=3", ["search.nonsense"]),
         ("search.c_put=3", ["unknown setting 'search.c_put'; did you mean search.c_puct?"]),
