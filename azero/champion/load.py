@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from azero.config.checks import check
 from azero.config.reading import read_value, unknown_setting
-from azero.config.schema import Config, SearchConfig, UserError, settings
+from azero.config.schema import Config, SearchConfig, UserError, explaining_failure, settings
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inferences, obstacle
@@ -131,10 +131,8 @@ def read_trained(
         UserError: the network does not fit the game, or something cannot be read.
     """
     run = Run.read(config, name)
-    try:
+    with explaining_failure(f"{file or run.paths.folder} cannot be read"):
         data = file.read_bytes() if file else run.read_champion()
-    except OSError as failure:
-        raise UserError(f"{file or run.paths.folder} cannot be read: {failure.strerror}.") from failure
     loaded = unpack_network(data, str(file or f"{name}'s champion"))
     settings = run.state.config
     # make_game, because the name may be a file's path

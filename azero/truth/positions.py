@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.run.disk import Disk, write_atomically
@@ -107,10 +107,8 @@ def read_text(path: Path) -> str:
     Raises:
         UserError: it cannot be read, or is damaged.
     """
-    try:
+    with explaining_failure(f"{path} cannot be read"):
         data = path.read_bytes()
-    except OSError as failure:
-        raise UserError(f"{path} cannot be read: {failure.strerror}.") from failure
     try:
         return gzip.decompress(data).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:
