@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 from azero.config.schema import Options, Setting, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
@@ -106,14 +106,19 @@ def converted(kind: str, value: Any) -> Any:
         return value if isinstance(value, str) else value_text(value)
     if kind in ("int", "float"):
         if isinstance(value, str):
-            is_whole = kind == "int" or value.strip().lstrip("+-").isdecimal()
-            return int(value) if is_whole else float(value)
-        if isinstance(value, bool) or not isinstance(value, int if kind == "int" else int | float):
+            has_fraction = kind == "float" and not value.strip().lstrip("+-").isdecimal()
+            return float(value) if has_fraction else int(value)
+        if not (is_whole(value) or (kind == "float" and isinstance(value, float))):
             raise TypeError
         return value
     if not isinstance(value, Mapping):
         raise TypeError
     return dict(value)
+
+
+def is_whole(value: object, low: float = -math.inf, high: float = math.inf) -> TypeGuard[int]:
+    """Return whether a value of JSON or Python is a whole number in bounds; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def wanted(known: Setting) -> str:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from azero.config.reading import is_whole
 from azero.config.schema import UserError
 from azero.report.console import format_share
 from azero.report.metrics_csv import read_rows
@@ -20,7 +21,7 @@ def game_of(state: State) -> str:
     """Return the game of a run and the sizes among its options, such as "connect_four 6x7"."""
     game = Path(str(state.config.get("game.name", ""))).stem
     options = state.config.get("game.options", {}).values()
-    sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
+    sizes = "x".join(str(size) for size in options if is_whole(size))
     return f"{game} {sizes}".strip()
 
 
