@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from azero.config.checks import check
 from azero.config.reading import read_value, unknown_setting
 from azero.config.schema import Config, SearchConfig, UserError, explaining_failure, settings
-from azero.games import make_game
+from azero.games import game_of_settings
 from azero.games.game import Game
 from azero.network.backends import make_inferences, obstacle
 from azero.network.choosing import safe_choice
@@ -134,9 +134,7 @@ def read_trained(
     with explaining_failure(f"{file or run.paths.folder} cannot be read"):
         data = file.read_bytes() if file else run.read_champion()
     loaded = unpack_network(data, str(file or f"{name}'s champion"))
-    settings = run.state.config
-    # make_game, because the name may be a file's path
-    game = game or make_game(settings["game.name"], **settings["game.options"])
+    game = game or game_of_settings(run.state.config)
     check_fits(loaded, game)
     return run, game, loaded.network
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -64,6 +64,11 @@ def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
     if not isinstance(game, Game):
         raise UserError(f"make_game() of {name} must return a Game (azero/games/game.py).")
     return game
+
+
+def game_of_settings(settings: Mapping[str, Any]) -> Game:
+    """Return the game that the settings of a run name, as its state keeps them; errors as for `make_game`."""
+    return make_game(settings.get("game.name", ""), **settings.get("game.options", {}))
 
 
 def options_of(name: str) -> type[GameOptions]:

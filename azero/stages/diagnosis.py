@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from azero.config.schema import SearchConfig, UserError
-from azero.games import make_game
+from azero.games import game_of_settings
 from azero.report.console import format_number
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import DamagedFile
@@ -334,9 +334,8 @@ def rules_of(run: Run) -> Game | None:
 
     Such a file is run: only for a person who has named the run.
     """
-    config = run.state.config
     try:
-        return make_game(config.get("game.name", ""), **config.get("game.options", {}))
+        return game_of_settings(run.state.config)
     except UserError:
         return None
 
