@@ -32,7 +32,7 @@ from azero.match.rating import score_interval
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
-from azero.report.console import Console, table_text
+from azero.report.console import Console, format_interval, format_share, table_text
 from azero.run.disk import write_for_user
 from azero.run.folder import newest_run
 from azero.truth import judging, perfect_play
@@ -310,13 +310,12 @@ def measure(
 
 def row(name: str, stats: judging.Stats, interval: tuple[float, float], chance: float) -> list[str]:
     """Return a line of the table."""
-    low, high = interval
     return [
         name,
-        f"{100 * (1 - stats.keeps_value):.1f} %",
-        f"{100 * low:.1f} to {100 * high:.1f} %",
-        f"{100 * chance:.0f} %",
-        f"{100 * stats.best_move:.1f} %",
+        format_share(1 - stats.keeps_value, 1),
+        format_interval(*interval),
+        format_share(chance, 0),
+        format_share(stats.best_move, 1),
         f"{stats.value_error:.3f}",
     ]
 

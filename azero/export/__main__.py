@@ -77,6 +77,7 @@ def export(asked: ExportSettings) -> str:
     """
     if not asked.run:
         raise UserError("run= is missing; azero runs lists the runs, and run=NAME names one.")
+    from azero.report.console import format_size
     from azero.run.run import Run
 
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
@@ -103,7 +104,7 @@ def export(asked: ExportSettings) -> str:
         write = write_onnx if kind == "onnx" else write_torchscript
         write(champion.network, champion.game, facts(champion), out)
         said = "The README in its metadata says what goes in and what comes out."
-    return f"{out}: {out.stat().st_size / 1e6:.2f} MB\n{said}"
+    return f"{out}: {format_size(out.stat().st_size)}\n{said}"
 
 
 def export_asked(words: Sequence[str]) -> int:

@@ -51,14 +51,6 @@ def size_of(folder: Path) -> int:
     return size
 
 
-def size_text(size: float) -> str:
-    """Return such as "1.5 MB"."""
-    units = ["B", "kB", "MB", "GB"]
-    while size >= 1000 and len(units) > 1:
-        size, _ = size / 1000, units.pop(0)
-    return f"{size:.0f} {units[0]}" if size >= 10 or units[0] == "B" else f"{size:.1f} {units[0]}"
-
-
 def age_text(seconds: float) -> str:
     """Return such as "5 min ago"."""
     for unit, length in (("day", 86_400), ("h", 3600), ("min", 60)):
