@@ -24,9 +24,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings, whole_numbers
-from azero.config.reading import AUTO
-from azero.config.schema import DEVICES, Config, SearchConfig, UserError, setting, settings
+from azero.cli.arguments import (
+    DeviceSettings,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_settings,
+    whole_numbers,
+)
+from azero.config.schema import SearchConfig, UserError, setting, settings
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
 from azero.players.policy import PolicyPlayer
@@ -59,7 +65,7 @@ value error: mean distance to the exact value"""
 
 
 @dataclass(frozen=True)
-class StrengthSettings:
+class StrengthSettings(DeviceSettings):
     """Settings of the program.
 
     Every other argument is a setting of the champion's search, such as kind=puct.
@@ -94,9 +100,6 @@ class StrengthSettings:
     seed: int = setting(1, "Seed of the perfect opponent's replies and of samples.", between=(0, math.inf))
     inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
-    checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
-    data: str = setting("data", "Folder of self-play games of all runs.")
-    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def measure_asked(words: Sequence[str]) -> int:
@@ -127,8 +130,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     if {"num_simulations", "search.num_simulations"} & texts.keys():
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
-    asked = replace(asked, run=asked.run or newest_run(config))
+    asked = replace(asked, run=asked.run or newest_run(asked.config))
     from azero.champion.load import change_search, load_for_workers  # here, because they import torch
     from azero.network.torch_inference import one_thread_per_worker
 
@@ -137,7 +139,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     found = dict[str, float]()
     with one_thread_per_worker():
         workers = asked.workers or min(2, cores())
-        trained = load_for_workers(config, asked.run, workers, network, asked.inference)
+        trained = load_for_workers(asked.config, asked.run, workers, network, asked.inference)
         trained = trained._replace(search=change_search(trained.search, texts))
         oracle = perfect_oracle(trained, asked) if asked.perfect or asked.replies else None
         sets = [] if oracle else read_sets(trained, asked)

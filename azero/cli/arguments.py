@@ -50,16 +50,25 @@ class FolderSettings:
 
     @property
     def config(self) -> Config:
-        """Default settings of a run, with these folders, and this device if there is one."""
-        device = getattr(self, "device", AUTO)
-        return replace(Config(), checkpoints=self.checkpoints, data=self.data, device=device)
+        """Default settings of a run, with these folders."""
+        return replace(Config(), checkpoints=self.checkpoints, data=self.data)
 
 
 @dataclass(frozen=True)
-class RunSettings(FolderSettings, GameSettings):
-    """Settings of every program that may play with a run's champion."""
+class DeviceSettings(FolderSettings):
+    """Where runs lie, and what computes their networks."""
 
     device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
+
+    @property
+    def config(self) -> Config:
+        """Default settings of a run, with these folders and this device."""
+        return replace(super().config, device=self.device)
+
+
+@dataclass(frozen=True)
+class RunSettings(DeviceSettings, GameSettings):
+    """Settings of every program that may play with a run's champion."""
 
 
 def parse_value(text: str) -> Any:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import UserError, setting
 
 EXAMPLES = """run=connect_four
 run=connect_four out=small.html weights=int8
@@ -80,7 +80,7 @@ def export(asked: ExportSettings) -> str:
     from azero.report.console import format_size
     from azero.run.run import Run
 
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
+    config = replace(asked.config, device="cpu")
     run = Run.read(config, asked.run)
     out, kind = choose_file(asked)
     from azero.export.exported import facts, read_exported, write_page  # here, because it imports torch
