@@ -27,7 +27,7 @@ from waiting import wait_for
 from azero import loop
 from azero.cluster import head
 from azero.cluster.kinds import SELFPLAY
-from azero.cluster.worker import Greeting, Report, places_of, room_for
+from azero.cluster.worker import Greeting, Report, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.process.signals import Stopped
 from azero.run.run import Run
@@ -372,7 +372,6 @@ def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Conf
 def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -> None:
     assert room_for(threads=2, rows=64) == 49  # 128 games are 16 chunks; 3 times them and one
     assert room_for(threads=1, rows=16) == 7
-    assert places_of(49) == 128 and places_of(7) == 16
 
 
 def test_a_run_without_a_cluster_never_imports_ray() -> None:
