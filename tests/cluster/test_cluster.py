@@ -39,14 +39,6 @@ from azero.workers.threads import make_workers
 NEAR = ClusterConfig(address="near", tokens=False)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of a run without a cluster."""
-    config = toy_config(tmp_path_factory.mktemp("undisturbed"))
-    advance(config)
-    return digest_of(config)
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
     return replace(toy_config(tmp_path), cluster=NEAR)
