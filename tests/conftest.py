@@ -185,10 +185,10 @@ def client(tmp_path: Path) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address, with its token, of a module's studio with folders of its own."""
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address, with its token, of a studio of a module, which offers the module's OFFERED."""
     pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with served(tmp_path_factory.mktemp("studio"), "") as where:
+    with served(tmp_path_factory.mktemp("studio"), getattr(request.module, "OFFERED", "")) as where:
         yield where
 
 
