@@ -25,7 +25,7 @@ import numpy as np
 from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
 from azero.cli.player_spec import PlayerSpec, make_from_spec, needs_network, seconds_a_move, take_player_spec
 from azero.config.reading import whole_number
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import Config, UserError, explaining_failure, setting
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
@@ -273,10 +273,8 @@ def open_record(path: Path) -> TextIO:
     Raises:
         UserError: it does, or it cannot be written.
     """
-    try:
+    with explaining_failure(f"record={path} cannot be written"):
         return path.open("x", encoding="utf-8")
-    except OSError as mistake:
-        raise UserError(f"record={path} cannot be written: {mistake.strerror}.") from mistake
 
 
 def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
-from azero.config.schema import UserError, setting
+from azero.config.schema import UserError, explaining_failure, setting
 from azero.protocols.engine import LABELS, EngineSettings, take_engine
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def solve_asked(words: Sequence[str]) -> int:
         raise UserError("Name a suite with file=, such as file=suite.epd.")
     game, spec = take_engine(texts, asked, "chess")
     refuse_rest(texts, EpdSettings, ["player", "player.num_simulations"])
+    with explaining_failure(f"{asked.file} cannot be read"):
+        data = Path(asked.file).read_bytes()
     try:
-        problems = read_epd(Path(asked.file).read_bytes(), game)
-    except OSError as failure:
-        raise UserError(f"{asked.file} cannot be read: {failure.strerror or failure}.") from failure
+        problems = read_epd(data, game)
     except UserError as mistake:
         raise UserError(f"{asked.file}: {mistake}") from mistake
     console, rows = Console(), [["position", "played", "wanted"]]

@@ -28,7 +28,7 @@ from azero.cli.arguments import (
 )
 from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, choose_player, limited_uct, make_from_spec, take_player_spec
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import Config, UserError, explaining_failure, setting
 from azero.games.ending import result_for
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
@@ -372,11 +372,9 @@ def open_record(path: Path) -> TextIO:
     Raises:
         UserError: it cannot be written.
     """
-    try:
+    with explaining_failure(f"record={path} cannot be written"):
         path.parent.mkdir(parents=True, exist_ok=True)
         return path.open("a", encoding="utf-8")
-    except OSError as mistake:
-        raise UserError(f"record={path} cannot be written: {mistake.strerror}.") from mistake
 
 
 def show_line(text: str) -> None:

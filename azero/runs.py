@@ -17,8 +17,8 @@ from typing import NamedTuple
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
-from azero.report.console import table_text
-from azero.report.listing import age_text, facts_of, names_by_use, remove_run, size_of_run, size_text
+from azero.report.console import format_size, table_text
+from azero.report.listing import age_text, facts_of, names_by_use, remove_run, size_of_run
 from azero.run.folder import last_used, names_of_runs, names_of_shipped, paths_of
 from azero.run.run import Run
 
@@ -109,7 +109,7 @@ def row_of(config: Config, name: str) -> RunRow:
 
 def cells_of(row: RunRow) -> list[str]:
     """Return the cells of a row of the table."""
-    used = [size_text(row.bytes), age_text(time.time() - row.last_used)]
+    used = [format_size(row.bytes), age_text(time.time() - row.last_used)]
     if row.cycle is None:
         return [row.run, row.damage, "", "", "", *used]
     return [row.run, row.game, row.recipe or "-", str(row.cycle), row.strength, *used]
@@ -146,7 +146,7 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
 
     def confirm(folders: Sequence[tuple[Path, int]]) -> bool:
         for each, size in folders:
-            print(f"  {each}  {size_text(size)}")
+            print(f"  {each}  {format_size(size)}")
         try:
             return ask("Delete both folders? [y/N] ").strip().lower() in ("y", "yes")
         except EOFError:

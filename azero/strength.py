@@ -24,16 +24,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.cli.arguments import run_program, split_words, take_settings, whole_numbers
-from azero.config.reading import AUTO
-from azero.config.schema import DEVICES, Config, SearchConfig, UserError, option_words, setting, settings
-from azero.config.suggest import did_you_mean
+from azero.cli.arguments import (
+    DeviceSettings,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_settings,
+    whole_numbers,
+)
+from azero.config.schema import SearchConfig, UserError, option_words, setting, settings
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
-from azero.report.console import Console, table_text
+from azero.report.console import Console, format_interval, format_share, table_text
 from azero.run.disk import write_for_user
 from azero.run.folder import newest_run
 from azero.truth import judging, perfect_play
@@ -60,7 +65,7 @@ value error: mean distance to the exact value"""
 
 
 @dataclass(frozen=True)
-class StrengthSettings:
+class StrengthSettings(DeviceSettings):
     """Settings of the program.
 
     Every other argument is a setting of the champion's search, such as kind=puct.
@@ -95,9 +100,6 @@ class StrengthSettings:
     seed: int = setting(1, "Seed of the perfect opponent's replies and of samples.", between=(0, math.inf))
     inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
-    checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
-    data: str = setting("data", "Folder of self-play games of all runs.")
-    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def measure_asked(words: Sequence[str]) -> int:
@@ -118,10 +120,9 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     if "game" in texts:  # a bare word
         texts["run"] = texts.pop("game")
     asked = take_settings(texts, StrengthSettings)
-    for key in texts:
-        if key.removeprefix("search.") not in (known := settings(SearchConfig)):
-            hint = did_you_mean(key, [*settings(StrengthSettings), *known], "; --help lists them.")
-            raise UserError(f"unknown setting '{key}'{hint}")
+    known = settings(SearchConfig)
+    unknown = {key: text for key, text in texts.items() if key.removeprefix("search.") not in known}
+    refuse_rest(unknown, StrengthSettings, known)
     if asked.book and not asked.replies:
         raise UserError(f"book={asked.book} needs replies; set replies=21.")
     if not Path(asked.book).parent.is_dir():
@@ -129,8 +130,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     if {"num_simulations", "search.num_simulations"} & texts.keys():
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
-    asked = replace(asked, run=asked.run or newest_run(config))
+    asked = replace(asked, run=asked.run or newest_run(asked.config))
     from azero.champion.load import change_search, load_for_workers  # here, because they import torch
     from azero.network.torch_inference import one_thread_per_worker
 
@@ -139,7 +139,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     found = dict[str, float]()
     with one_thread_per_worker():
         workers = asked.workers or min(2, cores())
-        trained = load_for_workers(config, asked.run, workers, network, asked.inference)
+        trained = load_for_workers(asked.config, asked.run, workers, network, asked.inference)
         trained = trained._replace(search=change_search(trained.search, texts))
         oracle = perfect_oracle(trained, asked) if asked.perfect or asked.replies else None
         sets = [] if oracle else read_sets(trained, asked)
@@ -312,13 +312,12 @@ def measure(
 
 def row(name: str, stats: judging.Stats, interval: tuple[float, float], chance: float) -> list[str]:
     """Return a line of the table."""
-    low, high = interval
     return [
         name,
-        f"{100 * (1 - stats.keeps_value):.1f} %",
-        f"{100 * low:.1f} to {100 * high:.1f} %",
-        f"{100 * chance:.0f} %",
-        f"{100 * stats.best_move:.1f} %",
+        format_share(1 - stats.keeps_value, 1),
+        format_interval(*interval),
+        format_share(chance, 0),
+        format_share(stats.best_move, 1),
         f"{stats.value_error:.3f}",
     ]
 

@@ -26,7 +26,7 @@ from azero.cli.arguments import (
 )
 from azero.cli.help import options_text
 from azero.config.reading import AUTO, read_options
-from azero.config.schema import SEARCH_ALGORITHMS, Options, UserError, setting
+from azero.config.schema import SEARCH_ALGORITHMS, Options, UserError, explaining_failure, setting
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -181,11 +181,8 @@ def write_page(record: dict[str, Any], path: Path) -> None:
     from azero.run.disk import replacing
     from azero.tracing.page import page
 
-    try:
-        with replacing(path) as temporary:
-            temporary.write_text(page(record), encoding="utf-8")
-    except OSError as failure:
-        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
+    with explaining_failure(f"out={path} cannot be written"), replacing(path) as temporary:
+        temporary.write_text(page(record), encoding="utf-8")
 
 
 def trace_asked(words: Sequence[str]) -> int:

@@ -133,7 +133,7 @@ class AtOnce:
 
 def greeting(stage: int, room: int) -> Greeting:
     """Return what a simulated worker says of itself."""
-    return Greeting("here", os.getpid(), own_version(), True, stage, "", "", room)
+    return Greeting(os.getpid(), own_version(), True, stage, "", "", room)
 
 
 def head_of(crew: Any, config: Config, book: Book, stage: int) -> Head:

@@ -26,7 +26,7 @@ from bench_search import random_positions
 
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import Config, NetworkConfig, SearchConfig
-from azero.games import make_game
+from azero.games import game_of_settings, make_game
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME
 from azero.network.backends import make_inferences
@@ -81,8 +81,7 @@ def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
         config = NetworkConfig(blocks=arguments.blocks, channels=arguments.channels)
         return game, build_network(config, game, arguments.seed), search
     run = Run.read(Config(checkpoints=arguments.checkpoints), arguments.run)
-    settings = run.state.config
-    game = make_game(settings["game.name"], **settings["game.options"])
+    game = game_of_settings(run.state.config)
     network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
     names = ["c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu", "exact_nodes"]
     return game, network, replace(search, **{name: getattr(search_of(run), name) for name in names})

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azero.config.schema import Config, UserError
-from azero.games import SHIPPED, make_game
+from azero.games import SHIPPED, game_of_settings
 from azero.games.titles import game_title
 from azero.network.model import pack_network, unpack_network
 from azero.report.metrics_csv import read_stats
@@ -94,7 +94,7 @@ def ship(config: Config, name: str) -> None:
     """Write the champion of a run as `shipped/<name>`."""
     run = Run.read(config, name)
     had = run.state
-    game = make_game(had.config["game.name"], **had.config["game.options"])
+    game = game_of_settings(had.config)
     if game.name not in SHIPPED:
         raise UserError(f"{game.name} does not come with azero.")
     loaded = unpack_network(run.read_champion(), name)

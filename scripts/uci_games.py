@@ -22,10 +22,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from azero.cli.arguments import split_words, take_settings
+from azero.cli.arguments import refuse_rest, split_words, take_settings
 from azero.cli.hydra_program import one_sentence
-from azero.config.schema import UserError, setting, settings
-from azero.config.suggest import did_you_mean
+from azero.config.schema import UserError, setting
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
@@ -178,11 +177,7 @@ def parse(words: Sequence[str]) -> Asked:
     """Return what the command line asks for; UserError: something is not known or missing."""
     texts = split_words(words)
     asked = take_settings(texts, Asked)
-    if texts:
-        name = min(texts)
-        raise UserError(
-            f"unknown setting {name!r}{did_you_mean(name, settings(Asked), '; see the docstring.')}"
-        )
+    refuse_rest(texts, Asked)
     for name in ("first", "second"):
         if not getattr(asked, name):
             raise UserError(f"name both engines: {name}=COMMAND is missing.")

@@ -11,18 +11,22 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from filelock import FileLock
 from forks import azero_command
 from hypothesis import settings
-from pages import PATIENCE, Chromium, opener
+from pages import PATIENCE, Chromium, opener, served
 from places import PROJECT
 from running import RunProgram, TrainedRun
 
 from azero.process.ending import collect_seldom
 from azero.run.folder import SHIPPED_RUNS
+from azero.run.state import State, run_digest
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
@@ -60,6 +64,44 @@ def box(monkeypatch: pytest.MonkeyPatch) -> Path:
     """Show the champions that come with azero; return their folder. Forks never see them."""
     monkeypatch.setattr("azero.run.folder.SHIPPED_RUNS", SHIPPED_RUNS)
     return SHIPPED_RUNS
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def game() -> Game:
+    """Tic-tac-toe."""
+    from azero.games import make_game  # here, because it compiles
+
+    return make_game("tictactoe")
+
+
+@pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out what takes most of a small run's time and decides nothing: its stats, and careful timing."""
+    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
+    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
+    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
+
+
+@pytest.fixture(scope="session")
+def undisturbed_run(tmp_path_factory: pytest.TempPathFactory) -> State:
+    """The end of the toy run, which nothing disturbs."""
+    from toy import advance, toy_config  # here, because it imports the whole loop
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("azero.stages.measure.report_cycle", lambda *of: None)  # it decides nothing
+        return advance(toy_config(tmp_path_factory.mktemp("undisturbed")))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(undisturbed_run: State) -> str:
+    """The digest of the toy run."""
+    return run_digest(undisturbed_run)
 
 
 @pytest.fixture(scope="session")
@@ -140,6 +182,14 @@ def client(tmp_path: Path) -> Iterator[Any]:
 
     with client_of(make_studio(tmp_path)) as opened:
         yield opened
+
+
+@pytest.fixture(scope="module")
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address, with its token, of a studio of a module, which offers the module's OFFERED."""
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with served(tmp_path_factory.mktemp("studio"), getattr(request.module, "OFFERED", "")) as where:
+        yield where
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from azero.config.checks import check
-from azero.config.reading import read_value
-from azero.config.schema import Config, SearchConfig, UserError, settings
-from azero.config.suggest import did_you_mean
-from azero.games import make_game
+from azero.config.reading import read_value, unknown_setting
+from azero.config.schema import Config, SearchConfig, UserError, explaining_failure, settings
+from azero.games import game_of_settings
 from azero.games.game import Game
 from azero.network.backends import make_inferences, obstacle
 from azero.network.choosing import safe_choice
@@ -132,14 +131,10 @@ def read_trained(
         UserError: the network does not fit the game, or something cannot be read.
     """
     run = Run.read(config, name)
-    try:
+    with explaining_failure(f"{file or run.paths.folder} cannot be read"):
         data = file.read_bytes() if file else run.read_champion()
-    except OSError as failure:
-        raise UserError(f"{file or run.paths.folder} cannot be read: {failure.strerror}.") from failure
     loaded = unpack_network(data, str(file or f"{name}'s champion"))
-    settings = run.state.config
-    # make_game, because the name may be a file's path
-    game = game or make_game(settings["game.name"], **settings["game.options"])
+    game = game or game_of_settings(run.state.config)
     check_fits(loaded, game)
     return run, game, loaded.network
 
@@ -180,7 +175,7 @@ def change_search(search: SearchConfig, asked: Mapping[str, Any]) -> SearchConfi
     for key, value in asked.items():
         name = key.removeprefix("search.")
         if name not in known:
-            raise UserError(f"unknown setting '{key}'{did_you_mean(name, known, '; --help lists them.')}")
+            raise unknown_setting(name, known, key.removesuffix(name))
         changed[name] = read_value(key, value, known[name])
     search = replace(search, **changed)
     check(Config(search=search))

@@ -18,7 +18,7 @@ from azero.cli.help import program_help
 from azero.cli.hydra_program import compose
 from azero.cli.overrides import conf_files, is_own_game, missing_sentence
 from azero.cli.programs import ANSWERED, answers_flag, refuse
-from azero.config.reading import AUTO, read_value
+from azero.config.reading import AUTO, read_value, unknown_setting
 from azero.config.schema import DEVICES, Config, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 
@@ -50,16 +50,25 @@ class FolderSettings:
 
     @property
     def config(self) -> Config:
-        """Default settings of a run, with these folders, and this device if there is one."""
-        device = getattr(self, "device", AUTO)
-        return replace(Config(), checkpoints=self.checkpoints, data=self.data, device=device)
+        """Default settings of a run, with these folders."""
+        return replace(Config(), checkpoints=self.checkpoints, data=self.data)
 
 
 @dataclass(frozen=True)
-class RunSettings(FolderSettings, GameSettings):
-    """Settings of every program that may play with a run's champion."""
+class DeviceSettings(FolderSettings):
+    """Where runs lie, and what computes their networks."""
 
     device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
+
+    @property
+    def config(self) -> Config:
+        """Default settings of a run, with these folders and this device."""
+        return replace(super().config, device=self.device)
+
+
+@dataclass(frozen=True)
+class RunSettings(DeviceSettings, GameSettings):
+    """Settings of every program that may play with a run's champion."""
 
 
 def parse_value(text: str) -> Any:
@@ -141,8 +150,7 @@ def refuse_rest(texts: dict[str, str], schema: Any, also: Iterable[str] = ()) ->
         UserError: an argument is left.
     """
     if texts:
-        key, known = next(iter(texts)), [*settings(schema), "game.options", *also]
-        raise UserError(f"unknown setting '{key}'{did_you_mean(key, known, '; --help lists them.')}")
+        raise unknown_setting(next(iter(texts)), [*settings(schema), "game.options", *also])
 
 
 def load_game(name: str, options: dict[str, Any], prefix: str = "game.options.") -> Game:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from azero.cli.programs import ANSWERED
-from azero.config.reading import AUTO, read_value, wanted
+from azero.config.reading import AUTO, read_value, unknown_setting, wanted
 from azero.config.schema import OPENSPIEL, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
 
@@ -181,7 +181,7 @@ def check_word(word: str, files: bool) -> None:
             if name not in conf_files(key):
                 raise UserError(missing_sentence(key, name, f"{key}={name} does not exist"))
     elif equals and not is_known(key):
-        raise UserError(unknown_sentence(key))
+        raise unknown_setting(key, settings())
 
 
 def check_override(word: str, several: bool) -> None:
@@ -229,7 +229,7 @@ def check_setting(key: str, value: Any, typed: str | None = None) -> None:
         for name, each in value.items():
             check_setting(f"{key}.{name}" if key else name, each)
     elif not is_known(key):
-        raise UserError(unknown_sentence(key))
+        raise unknown_setting(key, settings())
 
 
 def is_known(key: str) -> bool:
@@ -244,13 +244,6 @@ def find_setting(name: str) -> str:
     """Return the key of the setting with this key or, without its group, this name; "" if there is none."""
     name = name.replace("-", "_")
     return next((key for key in settings() if name in (key, key.rpartition(".")[2])), "")
-
-
-def unknown_sentence(key: str) -> str:
-    """Return one sentence for a setting that does not exist, with the closest one that does."""
-    if same_name := find_setting(key.rpartition(".")[2]):
-        return f"unknown setting {key!r}; did you mean {same_name}?"
-    return f"unknown setting {key!r}" + did_you_mean(key, settings(), "; --help lists all settings.")
 
 
 def missing_sentence(group: str, name: str, what: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from azero.cli.arguments import take_group
 from azero.config.reading import read_options, read_value
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
-from azero.games import SHIPPED, make_game
+from azero.games import SHIPPED, game_of_settings
 from azero.games.game import Game
 from azero.games.own_files import check_allowed
 from azero.players import ThinkingPlayer, make_player, options_of
@@ -130,13 +130,13 @@ def has_learned(run: str, game: Game, config: Config) -> bool:
     """
     try:
         kept = Run.read(config, run)
-        name, options = kept.state.config["game.name"], kept.state.config["game.options"]
+        name = kept.state.config["game.name"]
         if kept.state.champion is None:
             return False
         if file := kept.state.config.get("network.file"):
             check_allowed(file)
         if name in SHIPPED or name.startswith(OPENSPIEL):
-            return name == game.name and make_game(name, **options).options == game.options
+            return name == game.name and game_of_settings(kept.state.config).options == game.options
         if game.name in SHIPPED:
             return False
         from azero.network.model import describe_game, unpack_network  # here, because it imports torch

@@ -78,8 +78,7 @@ def start(words: Sequence[str]) -> int:
         return 0
     name = words[0].replace("-", "_")
     if name not in PROGRAMS:
-        hint = did_you_mean(words[0], [*PROGRAMS, *ANSWERED], "; azero lists the programs.")
-        hint = hint.replace("mean ", "mean azero ")
+        hint = did_you_mean(words[0], [*PROGRAMS, *ANSWERED], "; azero lists the programs.", "azero ")
         return refuse(f"unknown program {words[0]!r}{hint}")
     module = importlib.import_module(f"azero.{name}{'.__main__' if name in ROOMS else ''}")
     status: int = module.main(words[1:])

@@ -7,7 +7,6 @@ nothing of Ray, processes or clocks.
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ import numpy as np
 
 from azero.cluster.kinds import SELFPLAY, Kind
 from azero.config.schema import UserError
-from azero.run.disk import DamagedFile
+from azero.run.disk import DamagedFile, digest
 
 CHUNK_GAMES = 8
 SUSPECT_DEATHS = 2  # workers lost with a chunk; after that it is played by a worker that has no other
@@ -70,15 +69,10 @@ class Differing(UserError):
     """Two workers have played the same games differently."""
 
 
-def digest_of(data: bytes) -> str:
-    """Return the SHA-256 of an answer's data."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def answer_of(chunk: Chunk, records: Sequence[Any], game_name: str, kind: Kind = SELFPLAY) -> Answer:
     """Return the answer that holds the finished games of a chunk."""
     data = kind.dump(sorted(records, key=lambda record: record.number), game_name)
-    return Answer(chunk.number, data, digest_of(data), len(records) == len(chunk.games))
+    return Answer(chunk.number, data, digest(data), len(records) == len(chunk.games))
 
 
 def chunks_of(
@@ -193,7 +187,7 @@ class Book:
         self.received += len(answer.data)
         number, chunk = answer.chunk, self.by_number[answer.chunk]
         self._release(worker, number)
-        if digest_of(answer.data) != answer.digest:
+        if digest(answer.data) != answer.digest:
             self._wait_again(number)
             return []
         if number in self.finished:
@@ -284,8 +278,8 @@ class Book:
 
     def _compare(self, worker: str, answer: Answer) -> None:
         self.repeats += 1
-        digest, first = self.finished[answer.chunk]
-        if self.compare and digest != answer.digest:
+        known, first = self.finished[answer.chunk]
+        if self.compare and known != answer.digest:
             chunk = self.by_number[answer.chunk]
             for game in chunk.games:
                 self.records.pop(game, None)

@@ -11,7 +11,6 @@ import hashlib
 import itertools
 import os
 import platform
-import socket
 import threading
 import time
 from collections import deque
@@ -85,8 +84,7 @@ class Greeting:
     """What a worker says of itself.
 
     Attributes:
-        host: the machine's name.
-        process: the process's id there.
+        process: the process's id on its machine.
         version: azero's version and a digest of its sources.
         tokens: whether its cluster asks for tokens.
         ready: the stage that it is ready for.
@@ -95,7 +93,6 @@ class Greeting:
         room: the most chunks that it takes at once.
     """
 
-    host: str
     process: int
     version: str
     tokens: bool
@@ -339,7 +336,6 @@ class WorkerProcess:
         play.start()
         self.play = play
         return Greeting(
-            host=socket.gethostname(),
             process=os.getpid(),
             version=own_version(),
             tokens=os.environ.get("RAY_AUTH_MODE") == "token",
@@ -424,11 +420,6 @@ def room_for(threads: int, rows: int) -> int:
     games self-play lost 7 percent against threads alone, with three times 5; with 5 / 4 of them 32.
     """
     return -(-GAMES_A_PLACE * threads * rows // CHUNK_GAMES) + 1
-
-
-def places_of(room: int) -> float:
-    """Return about how many games the threads of a worker with that room play at once; see `room_for`."""
-    return (room - 1) * CHUNK_GAMES / GAMES_A_PLACE
 
 
 def positions_digest(inference: Inference, planes: np.ndarray, choice: InferenceChoice) -> str:

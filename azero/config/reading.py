@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeGuard, TypeVar
 
 from azero.config.schema import Options, Setting, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
@@ -106,14 +106,19 @@ def converted(kind: str, value: Any) -> Any:
         return value if isinstance(value, str) else value_text(value)
     if kind in ("int", "float"):
         if isinstance(value, str):
-            is_whole = kind == "int" or value.strip().lstrip("+-").isdecimal()
-            return int(value) if is_whole else float(value)
-        if isinstance(value, bool) or not isinstance(value, int if kind == "int" else int | float):
+            has_fraction = kind == "float" and not value.strip().lstrip("+-").isdecimal()
+            return float(value) if has_fraction else int(value)
+        if not (is_whole(value) or (kind == "float" and isinstance(value, float))):
             raise TypeError
         return value
     if not isinstance(value, Mapping):
         raise TypeError
     return dict(value)
+
+
+def is_whole(value: object, low: float = -math.inf, high: float = math.inf) -> TypeGuard[int]:
+    """Return whether a value of JSON or Python is a whole number in bounds; True and False are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
 def wanted(known: Setting) -> str:
@@ -163,12 +168,15 @@ def read_options(
     known = settings(schema)
     for name in given:
         if name not in known:
-            raise unknown_option(name, [*known, *also], prefix, owner)
+            raise unknown_setting(name, [*known, *also], prefix, owner)
     values = {name: read_value(prefix + name, value, known[name]) for name, value in given.items()}
     return schema(prefix=prefix, **values)
 
 
-def unknown_option(name: str, known: Sequence[str], prefix: str, owner: str) -> UserError:
-    """Return the error for an option that does not exist; arguments as for `read_options`."""
-    hint = did_you_mean(name, known, f"; {owner} has {', '.join(known) or 'no options'}.")
-    return UserError(f"unknown setting '{prefix}{name}'{hint.replace('mean ', f'mean {prefix}', 1)}")
+def unknown_setting(name: str, known: Collection[str], prefix: str = "", owner: str = "") -> UserError:
+    """Return the error for a setting that does not exist, with the closest of the `known` ones.
+
+    prefix, owner: as for `read_options`; without an owner, --help lists the known ones.
+    """
+    otherwise = f"; {owner} has {', '.join(known) or 'no options'}." if owner else "; --help lists them."
+    return UserError(f"unknown setting '{prefix}{name}'{did_you_mean(name, known, otherwise, prefix)}")

@@ -8,7 +8,8 @@ Published values are of AlphaZero (Silver et al. 2018), AlphaGo Zero (2017), Kat
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -29,6 +30,15 @@ class UserError(ValueError):
 
 class BrokenGame(UserError):
     """The rules of a game do not hold together."""
+
+
+@contextmanager
+def explaining_failure(what: str) -> Iterator[None]:
+    """Turn an OSError of the block into a UserError: `what`, such as "x cannot be read", and why."""
+    try:
+        yield
+    except OSError as failure:
+        raise UserError(f"{what}: {failure.strerror or failure}.") from failure
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import UserError, setting
 
 EXAMPLES = """run=connect_four
 run=connect_four out=small.html weights=int8
@@ -77,9 +77,10 @@ def export(asked: ExportSettings) -> str:
     """
     if not asked.run:
         raise UserError("run= is missing; azero runs lists the runs, and run=NAME names one.")
+    from azero.report.console import format_size
     from azero.run.run import Run
 
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
+    config = replace(asked.config, device="cpu")
     run = Run.read(config, asked.run)
     out, kind = choose_file(asked)
     from azero.export.exported import facts, read_exported, write_page  # here, because it imports torch
@@ -103,7 +104,7 @@ def export(asked: ExportSettings) -> str:
         write = write_onnx if kind == "onnx" else write_torchscript
         write(champion.network, champion.game, facts(champion), out)
         said = "The README in its metadata says what goes in and what comes out."
-    return f"{out}: {out.stat().st_size / 1e6:.2f} MB\n{said}"
+    return f"{out}: {format_size(out.stat().st_size)}\n{said}"
 
 
 def export_asked(words: Sequence[str]) -> int:

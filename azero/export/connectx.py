@@ -47,7 +47,7 @@ def unpack(text: str, width: int) -> bytes:
 
 
 def matrices(data: bytes, packing: dict[str, Any]) -> Iterator[np.ndarray]:
-    """Yield each matrix [rows, columns] float32 of `azero.export.weights.encode_weights`."""
+    """Yield each matrix [columns / group, rows, group] float32 of `azero.export.weights.encode_weights`."""
     kind, group, place = packing["kind"], packing["group"], 0
 
     def numbers(count: int, dtype: str) -> np.ndarray:
@@ -65,8 +65,12 @@ def matrices(data: bytes, packing: dict[str, Any]) -> Iterator[np.ndarray]:
         else:
             steps = numbers(columns, "<f4").reshape(-1, 1, group)
             found = numbers(rows * columns, "i1")
-        grouped = found.reshape(-1, rows, group) * steps
-        yield np.ascontiguousarray(grouped.transpose(1, 0, 2).reshape(rows, columns))
+        yield found.reshape(-1, rows, group) * steps
+
+
+def plain(matrix: np.ndarray) -> np.ndarray:
+    """Return a matrix of `matrices` as [rows, columns]."""
+    return np.ascontiguousarray(matrix.transpose(1, 0, 2).reshape(matrix.shape[1], -1))
 
 
 class PortableNetwork:
@@ -76,7 +80,7 @@ class PortableNetwork:
     """
 
     def __init__(self, data: bytes, packing: dict[str, Any], shape: dict[str, Any]) -> None:
-        self.matrices, self.shape = list(matrices(data, packing)), shape
+        self.matrices, self.shape = [*map(plain, matrices(data, packing))], shape
 
     def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Map planes [B, 2, rows, columns] to policy logits [B, columns] and values [B]."""

@@ -15,6 +15,7 @@ from azero.export.page import squeeze
 from azero.export.weights import checked_weights
 from azero.games.titles import game_heading
 from azero.network.folded import FoldedHead, FoldedNetwork, FoldedPyramid
+from azero.report.console import format_size
 from azero.run.disk import write_for_user
 
 GAME = {"rows": connectx.ROWS, "columns": connectx.COLUMNS, "connect": connectx.CONNECT}
@@ -60,7 +61,7 @@ def write_submission(exported: Exported, weights: str, path: Path) -> str:
     }
     text = filled(json.dumps(about), squeeze(packed.data, width))
     if len(text) > LARGEST:
-        raise UserError(f"The file has {len(text) / 1e6:.0f} MB, and Kaggle takes {LARGEST / 1e6:.0f} MB.")
+        raise UserError(f"The file has {format_size(len(text))}, and Kaggle takes {format_size(LARGEST)}.")
     write_for_user(path, text.encode())
     return f"In {packed.positions} positions its network differs from torch's by at most {packed.distance}."
 

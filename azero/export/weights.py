@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.export.connectx import matrices
 from azero.export.native import NativeNetwork
 from azero.export.network_code import NetworkCode
 from azero.export.network_kernels import GROUP
@@ -124,23 +125,7 @@ def encode_weights(code: NetworkCode, kind: str) -> tuple[bytes, dict[str, Any]]
 
 def decode_weights(data: bytes, description: dict[str, Any]) -> np.ndarray:
     """Return the weights [n] float32 that bytes of `encode_weights` hold."""
-    kind, group, parts, place = description["kind"], description["group"], [], 0
-
-    def numbers(count: int, dtype: str) -> np.ndarray:
-        nonlocal place
-        found = np.frombuffer(data, dtype, count, place)
-        place += found.nbytes
-        return found
-
-    for rows, columns in description["layers"]:
-        if rows == 1 or kind == "fp32":
-            parts.append(numbers(rows * columns, "<f4"))
-        elif kind == "fp16":
-            parts.append(numbers(rows * columns, "<f2"))
-        else:
-            steps = numbers(columns, "<f4").reshape(-1, 1, group)
-            parts.append((numbers(rows * columns, "i1").reshape(-1, rows, group) * steps).ravel())
-    return np.concatenate([part.astype(np.float32) for part in parts])
+    return np.concatenate([matrix.ravel() for matrix in matrices(data, description)])
 
 
 def compared_states(folded: FoldedNetwork, game: Game) -> np.ndarray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from azero.config.reading import read_options, unknown_option
+from azero.config.reading import read_options, unknown_setting
 from azero.config.schema import OPENSPIEL, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
@@ -58,12 +58,17 @@ def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
     known = list(inspect.signature(factory).parameters)
     for option in options:
         if option not in known:
-            raise unknown_option(option, known, _prefix, name)
+            raise unknown_setting(option, known, _prefix, name)
     with explaining(name):
         game = factory(**options)
     if not isinstance(game, Game):
         raise UserError(f"make_game() of {name} must return a Game (azero/games/game.py).")
     return game
+
+
+def game_of_settings(settings: Mapping[str, Any]) -> Game:
+    """Return the game that the settings of a run name, as its state keeps them; errors as for `make_game`."""
+    return make_game(settings.get("game.name", ""), **settings.get("game.options", {}))
 
 
 def options_of(name: str) -> type[GameOptions]:

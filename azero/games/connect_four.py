@@ -140,7 +140,7 @@ def make_board(rows: int, columns: int, connect: int) -> Board:
     return Board("squares", *labels, marks, cell_of, winning_cells=InLine(marks, connect))
 
 
-def make_set_up(rows: int, columns: int, connect: int) -> Callable[[np.ndarray, int], np.ndarray]:
+def make_set_up(rows: int, connect: int) -> Callable[[np.ndarray, int], np.ndarray]:
     """Return `Game.set_up`."""
     directions = directions_of(rows, connect)
 
@@ -193,7 +193,7 @@ def make_game(options: Options = Options()) -> Game:
         cell_symmetries=np.stack([cells.ravel(), cells[:, ::-1].ravel()]),
         format_state=board.text,
         action_name=lambda action: str(action + 1),
-        set_up=make_set_up(rows, columns, connect),
+        set_up=make_set_up(rows, connect),
         options=options.values(),
         board=board,
     )

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numba import cfunc
 
-from azero.config.reading import read_value, unknown_option, whole_number
+from azero.config.reading import read_value, unknown_setting, whole_number
 from azero.config.schema import OPENSPIEL, Setting, UserError
 from azero.games import game as interface
 from azero.games.game import Game, Rules
@@ -333,7 +333,7 @@ def fitting(name: str, key: str, value: Any, specification: dict[str, Any]) -> A
     It is checked here because OpenSpiel prints an error of several lines.
     """
     if key not in specification:
-        raise unknown_option(key, ["max_plies", *specification], PREFIX, OPENSPIEL + name)
+        raise unknown_setting(key, ["max_plies", *specification], PREFIX, OPENSPIEL + name)
     kind = type(specification[key]).__name__
     value = read_value(PREFIX + key, value, Setting(specification[key], "", kind=kind))
     return float(value) if kind == "float" else value

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 
@@ -61,10 +61,8 @@ def read_book(game: Game, path: Path, key: str = "book") -> tuple[list[int], ...
     Raises:
         UserError: the file is missing or empty, a move is not legal, or an opening ends the game.
     """
-    try:
+    with explaining_failure(f"{key}={path} cannot be read"):
         lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except OSError as mistake:
-        raise UserError(f"{key}={path} cannot be read: {mistake.strerror}.") from mistake
     if not lines:
         raise UserError(f"{key}={path} holds no opening.")
     return tuple(read_opening(game, line, f"{key}={path}").actions for line in lines)

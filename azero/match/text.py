@@ -11,7 +11,7 @@ from azero.games.ending import outcome_text
 from azero.games.game import Game
 from azero.match.lockstep import MatchResult, summarize
 from azero.match.rating import ELO_LIMIT, measured, ratings, score
-from azero.report.console import format_seconds, table_text
+from azero.report.console import format_seconds, format_share, table_text
 
 
 class Pairing(NamedTuple):
@@ -75,18 +75,14 @@ def match_text(names: Sequence[str], pairing: Pairing) -> str:
     ]
     lines = [
         f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
-        f"score {percent(found['score'])}, 95 % interval {percent(found['low'])} to {percent(found['high'])}",
+        f"score {format_share(found['score'], 1)}, "
+        f"95 % interval {format_share(found['low'], 1)} to {format_share(found['high'], 1)}",
         f"score {by_colour(result)}",
         f"Elo difference {elo}, 95 % interval {elo_low} to {elo_high}",
         distinct_text(result),
         f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
     ]
     return "\n".join(lines + doubts)
-
-
-def percent(share: float) -> str:
-    """Return such as "62.5 %"."""
-    return f"{100 * share:.1f} %"
 
 
 def elo_text(elo: float) -> str:
@@ -101,7 +97,7 @@ def by_colour(result: MatchResult) -> str:
     for which, name in enumerate(("first", "second")):
         half = summarize([game for game in result.games if game.first == which])
         if half.games:
-            parts.append(f"{name} {percent(score(half.wins, half.draws, half.losses))}")
+            parts.append(f"{name} {format_share(score(half.wins, half.draws, half.losses), 1)}")
     return "moving " + ", ".join(parts)
 
 
@@ -143,9 +139,9 @@ def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
             f"{rank}  {names[place]}",
             f"{rated[place].elo:+.0f}",
             f"{rated[place].margin:.0f}",
-            percent(points[place].sum() / max(1, games[place].sum())),
+            format_share(points[place].sum() / max(1, games[place].sum()), 1),
             *(
-                "" if not games[place, other] else percent(points[place, other] / games[place, other])
+                "" if not games[place, other] else format_share(points[place, other] / games[place, other], 1)
                 for other in order
             ),
         ]

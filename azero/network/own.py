@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from azero.config.schema import NetworkConfig, UserError
+from azero.config.schema import NetworkConfig, UserError, explaining_failure
 from azero.games.own_files import explaining, fault_of, load_file
 
 MAKER = "make_network"
@@ -40,11 +40,11 @@ def digest_of(file: str) -> str:
     if not file.endswith(".py"):
         raise UserError(f"network.file={file} must be a Python file, which ends in .py.")
     left_out = (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING)
+    with explaining_failure(f"network.file={file} cannot be read"):
+        data = Path(file).read_bytes()
     try:
-        tokens = tokenize.tokenize(io.BytesIO(Path(file).read_bytes()).readline)
+        tokens = tokenize.tokenize(io.BytesIO(data).readline)
         parts = [f"{token.type}\0{token.string}" for token in tokens if token.type not in left_out]
-    except OSError as error:
-        raise UserError(f"network.file={file} cannot be read: {error.strerror}.") from error
     except (SyntaxError, tokenize.TokenError) as error:
         raise fault_of(file, error) from error
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()

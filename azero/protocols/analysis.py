@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import azero
+from azero.config.reading import is_whole
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games import go
@@ -584,15 +585,10 @@ def finite(text: str) -> float:
     return value
 
 
-def is_whole(value: object) -> bool:
-    """Return whether a value of JSON is a whole number."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def whole(asked: Json, name: str, default: int, low: int, high: int) -> int:
     """Return a whole number of a query; Refused: it is none, or out of range."""
     value: int = asked.get(name, default)
-    if not is_whole(value) or not low <= value <= high:
+    if not is_whole(value, low, high):
         raise Refused(name, f"Must be an integer from {low} to {high}")
     return value
 

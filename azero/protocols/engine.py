@@ -17,7 +17,7 @@ from azero.cli.arguments import (
 )
 from azero.cli.player_spec import PlayerSpec, check_options, choose_player, take_player_spec
 from azero.config.schema import Config, setting
-from azero.games import make_game
+from azero.games import game_of_settings
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.process.ending import end_now
@@ -100,5 +100,4 @@ def take_engine(texts: dict[str, str], asked: EngineSettings, default: str = "")
 
 def game_of_run(config: Config, run: str) -> Game:
     """Return the game that a run learns; UserError: no such run."""
-    settings = Run.read(config, run).state.config
-    return make_game(settings["game.name"], **settings["game.options"])
+    return game_of_settings(Run.read(config, run).state.config)

@@ -227,7 +227,7 @@ class Gomocup:
         )
         if 0 < most < used:
             del self.limits["max_memory"]  # once is enough
-            self.write(f"MESSAGE azero uses {used >> 20} MB, and max_memory is {most >> 20} MB")
+            self.write(f"MESSAGE azero uses {used / 1e6:.0f} MB, and max_memory is {most / 1e6:.0f} MB")
 
     # Board
 

@@ -55,15 +55,15 @@ def games_of_run(asked: RecordsSettings, console: Console) -> tuple[Iterator[Rec
     Raises:
         UserError: there is no such run, or it does not keep these cycles.
     """
-    from azero.games import make_game
+    from azero.games import game_of_settings
     from azero.records.selfplay import read_selfplay, shards_of
     from azero.run.run import Run
 
     run = Run.read(asked.config, asked.run)
     wanted = "a cycle or a range, such as 12 or 10-20"
     shards = shards_of(run, read_range(asked.cycles, "cycles", 1, math.inf, wanted))
-    game = make_game(run.state.config["game.name"], **run.state.config["game.options"])
-    return read_selfplay(run, game, shards, console.message), sum(shard.games for shard in shards)
+    games = read_selfplay(run, game_of_settings(run.state.config), shards, console.message)
+    return games, sum(shard.games for shard in shards)
 
 
 def games_asked(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 from azero.config.suggest import did_you_mean
 from azero.records import parquet
 from azero.records.json_lines import read_json_lines, read_lines, write_json
@@ -50,8 +50,8 @@ def read_file(path: Path, make: MakeGame = named_game, refuse: Refuse = raise_er
     Raises:
         UserError: it cannot be read, or as `read_records` says. The sentence names the file.
     """
-    try:
-        with path.open("rb") as file:
+    with explaining_failure(f"{path} cannot be read"), path.open("rb") as file:
+        try:
             begin = file.read(4)
             file.seek(0)
             if begin == parquet.MAGIC:
@@ -62,10 +62,8 @@ def read_file(path: Path, make: MakeGame = named_game, refuse: Refuse = raise_er
                 yield from read_lines(iter(lambda: file.readline(MOST_BYTES), b""), make, refuse)
             else:
                 yield from read_records(file.read(MOST_BYTES + 1), make, refuse)
-    except OSError as failure:
-        raise UserError(f"{path} cannot be read: {failure.strerror or failure}.") from failure
-    except UserError as mistake:
-        raise UserError(f"{path}: {mistake}") from mistake
+        except UserError as mistake:
+            raise UserError(f"{path}: {mistake}") from mistake
 
 
 def about_how_many(path: Path) -> int:
@@ -110,11 +108,12 @@ def open_records(path: Path, overwrite: bool = False) -> Iterator[Write]:
         UserError: see `refuse_file`; or the disk refuses.
     """
     refuse_file(path, overwrite)
-    try:
-        with replacing(path) as temporary, WRITERS[path.suffix.lower()](temporary) as write:
-            yield write
-    except OSError as failure:
-        raise UserError(f"out={path} cannot be written: {failure.strerror or failure}.") from failure
+    with (
+        explaining_failure(f"out={path} cannot be written"),
+        replacing(path) as temporary,
+        WRITERS[path.suffix.lower()](temporary) as write,
+    ):
+        yield write
 
 
 @contextmanager

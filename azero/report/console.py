@@ -217,9 +217,24 @@ def format_number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def format_share(share: float) -> str:
-    """Return such as "38 %" or "4.1 %": one digit after the point below 10 %."""
-    return f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %"
+def format_share(share: float, digits: int | None = None) -> str:
+    """Return such as "38 %" or "4.1 %"; digits after the point, None: one below 10 %."""
+    if digits is None:
+        digits = 1 if 0 < share < 0.0995 else 0
+    return f"{100 * share:.{digits}f} %"
+
+
+def format_interval(low: float, high: float) -> str:
+    """Return an interval of shares, such as "4.1 to 9.3 %"."""
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def format_size(size: float) -> str:
+    """Return a number of bytes such as "1.5 MB"."""
+    units = ["B", "kB", "MB", "GB"]
+    while size >= 1000 and len(units) > 1:
+        size, _ = size / 1000, units.pop(0)
+    return f"{size:.0f} {units[0]}" if size >= 10 or units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
 def format_shares(shares: Sequence[float]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from azero.config.reading import is_whole
 from azero.config.schema import Config, UserError
 from azero.report.console import format_share
 from azero.report.metrics_csv import read_rows
@@ -34,7 +35,7 @@ def game_of(state: State) -> str:
     """Return the game of a run and the sizes among its options, such as "connect_four 6x7"."""
     game = Path(str(state.config.get("game.name", ""))).stem
     options = state.config.get("game.options", {}).values()
-    sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
+    sizes = "x".join(str(size) for size in options if is_whole(size))
     return f"{game} {sizes}".strip()
 
 
@@ -67,14 +68,6 @@ def size_of(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(inner, name)).st_size
     return size
-
-
-def size_text(size: float) -> str:
-    """Return such as "1.5 MB"."""
-    units = ["B", "kB", "MB", "GB"]
-    while size >= 1000 and len(units) > 1:
-        size, _ = size / 1000, units.pop(0)
-    return f"{size:.0f} {units[0]}" if size >= 10 or units[0] == "B" else f"{size:.1f} {units[0]}"
 
 
 def age_text(seconds: float) -> str:

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from shlex import quote
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 
 TEMPORARY = ".tmp"
 
@@ -77,10 +77,8 @@ def temporary_beside(path: Path) -> Path:
 
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise UserError if `out=` names a folder, a file that is not to be replaced, or what is no name."""
-    try:
+    with explaining_failure(f"out={path} cannot be written"):
         exists, is_folder = path.exists(), path.is_dir()
-    except OSError as failure:
-        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
     if is_folder:
         raise UserError(f"out={path} is a folder; name a file.")
     if exists and not overwrite:
@@ -153,14 +151,12 @@ def make_folders(disk: Disk, folder: Path) -> list[Path]:
         UserError: they cannot be created.
     """
     missing = [place for place in reversed((folder, *folder.parents)) if not is_there(place)]
-    try:
+    with explaining(folder):
         for place in missing:
             disk.make_folder(place)
             disk.sync_folder(place.parent)
         if not folder.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder")
-    except OSError as error:
-        raise explained(folder, error) from error
     return missing
 
 

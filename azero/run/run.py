@@ -395,11 +395,11 @@ def leaves_of(config: Config) -> dict[str, Any]:
 def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
     """Return changed settings as "key old → new". A setting that the run does not know had its default."""
     had = leaves_of(Config()) | had
-    changed = [key for key in asked if not same_setting(key, had[key], asked[key])]
+    changed = [key for key in asked if not same_setting(had[key], asked[key])]
     return [f"{key} {had[key]} → {asked[key]}" for key in changed]
 
 
-def same_setting(key: str, had: Any, asked: Any) -> bool:
+def same_setting(had: Any, asked: Any) -> bool:
     """Return whether a setting has stayed. A person's own file may have moved."""
     if isinstance(had, str) and isinstance(asked, str) and had.endswith(".py") and asked.endswith(".py"):
         moved = Path(had).name == Path(asked).name and not Path(had).exists()

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from azero.config.schema import SearchConfig, UserError
-from azero.games import make_game
-from azero.report.console import format_number
+from azero.games import game_of_settings
+from azero.report.console import format_number, format_share
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
@@ -246,11 +246,13 @@ def workers_idle(case: Case) -> str | None:
     """Find idle workers and empty batches."""
     idle, fill = case.latest("selfplay/idle_share"), case.latest("selfplay/batch_fill")
     if idle > IDLE:
-        time = f"The workers of self-play have nothing to do for {idle:.0%} of their time"
+        time = f"The workers of self-play have nothing to do for {format_share(idle)} of their time"
         return f"{time}: set fewer workers, or raise selfplay.games."
     if fill < EMPTY:
-        batches = f"Batches of self-play are {fill:.0%} full, so the network computes mostly nothing"
-        return f"{batches}: lower selfplay.concurrent_games and workers, or raise selfplay.games."
+        return (
+            f"Batches of self-play are {format_share(fill)} full, so the network computes mostly nothing: "
+            "lower selfplay.concurrent_games and workers, or raise selfplay.games."
+        )
     return None
 
 
@@ -263,8 +265,8 @@ def machine_busy(case: Case) -> str | None:
             continue
         share = case.latest(tag) / max(float(np.median(before)), 1e-9)
         if share < SLOW:
-            slow = f"The last {name} ran at {share:.0%} of its usual speed, beside other programs or on a hot"
-            return f"{slow} machine: {change}."
+            slow = f"The last {name} ran at {format_share(share)} of its usual speed"
+            return f"{slow}, beside other programs or on a hot machine: {change}."
     return None
 
 
@@ -280,8 +282,8 @@ def cluster_unbalanced(case: Case) -> str | None:
     if busy > HEAD_BUSY and play > SHORT:
         enough = max(1, math.floor(workers * HEAD_BUSY / busy))
         return (
-            f"The head of the cluster is busy for {busy:.0%} of self-play, so its {workers:.0f} workers wait "
-            f"for it: about {enough} workers are worth having."
+            f"The head of the cluster is busy for {format_share(busy)} of self-play, "
+            f"so its {workers:.0f} workers wait for it: about {enough} workers are worth having."
         )
     if workers > 1 and rest > SHORT and play < UNBALANCED * rest:
         enough, more = max(1, math.ceil(workers * play / rest)), "raise selfplay.games"
@@ -334,9 +336,8 @@ def rules_of(run: Run) -> Game | None:
 
     Such a file is run: only for a person who has named the run.
     """
-    config = run.state.config
     try:
-        return make_game(config.get("game.name", ""), **config.get("game.options", {}))
+        return game_of_settings(run.state.config)
     except UserError:
         return None
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
-from azero.config.reading import AUTO
-from azero.config.schema import DEVICES, UserError, setting
+from azero.cli.arguments import DeviceSettings, refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import UserError, setting
 from azero.games.own_files import allow_only
 from azero.process.ending import end_now, flush_output
 
@@ -29,7 +28,7 @@ PORT = 8643
 
 
 @dataclass(frozen=True)
-class StudioSettings(FolderSettings):
+class StudioSettings(DeviceSettings):
     """Settings of the program."""
 
     game: str = setting("", "A Python file of your own game, which the page then offers.")
@@ -43,7 +42,6 @@ class StudioSettings(FolderSettings):
     allow_remote: bool = setting(
         False, "Let other machines use the studio. Whoever has the token can train and play."
     )
-    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def own_games(asked: StudioSettings) -> dict[str, Path]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from azero.config.reading import is_whole
 from azero.games.ending import captured, end_json
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
@@ -149,7 +150,7 @@ class GameTree:
                 action = self.game.parse_action(self.current.state, move[:100])
             except ValueError as mistake:
                 raise Refusal(400, str(mistake)) from mistake
-        elif isinstance(move, int) and not isinstance(move, bool) and 0 <= move < self.game.num_actions:
+        elif is_whole(move, 0, self.game.num_actions - 1):
             action = move
         else:
             raise Refusal(400, f"{str(move)[:20]!r} is not a move of this game.")

@@ -24,8 +24,8 @@ from azero.games.game import Game
 from azero.games.own_files import check_allowed
 from azero.games.playing import GameInProgress
 from azero.page.board import board_json
-from azero.report.console import TITLES, format_seconds, format_stat
-from azero.report.listing import remove_run, size_text
+from azero.report.console import TITLES, format_seconds, format_size, format_stat
+from azero.report.listing import remove_run
 from azero.report.live import BOARDS
 from azero.run.disk import free_name
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
@@ -252,7 +252,7 @@ class Jobs:
         going: list[dict[str, str]] = []
 
         def confirm(folders: Any) -> bool:
-            going.extend({"path": str(path), "size": size_text(size)} for path, size in folders)
+            going.extend({"path": str(path), "size": format_size(size)} for path, size in folders)
             return confirmed
 
         if remove_run(paths, "azero.studio", confirm):

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 from azero.games.titles import game_title
 from azero.records.json_lines import expect
 from azero.records.record import clean, one_line, read_object, result_text
@@ -113,10 +113,8 @@ class Library:
 
     def move(self, source: Path, target: Path) -> None:
         """Rename a file."""
-        try:
+        with explaining_failure(f"{source} cannot be moved"):
             self.disk.rename(source, target)
-        except OSError as failure:
-            raise UserError(f"{source} cannot be moved: {failure.strerror or failure}.") from failure
 
     def sweep(self) -> None:
         """Remove what was deleted long ago, and what a write left that was cut off."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 
 LOG_BYTES = 64_000  # of the end of a log that a page shows
 LOG_LINES = 200
@@ -24,7 +24,7 @@ def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     Raises:
         UserError: the log cannot be written or the process cannot be started.
     """
-    try:
+    with explaining_failure(f"A process with the log {log} cannot be started"):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as out:
             return subprocess.Popen(
@@ -34,8 +34,6 @@ def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # a Ctrl-C that ends the server does not reach it
             )
-    except OSError as failure:
-        raise UserError(f"A process with the log {log} cannot be started: {failure.strerror}.") from failure
 
 
 def ask_to_stop(pid: int) -> None:

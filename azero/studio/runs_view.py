@@ -22,8 +22,8 @@ from azero.games.titles import game_title
 from azero.match.elo_table import COLUMNS as COLUMNS_OF_RATINGS
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
-from azero.report.console import format_seconds
-from azero.report.listing import age_text, facts_of, names_by_use, size_of_run, size_text
+from azero.report.console import format_seconds, format_size
+from azero.report.listing import age_text, facts_of, names_by_use, size_of_run
 from azero.report.metrics_csv import is_row, read_lines, read_stats
 from azero.run.folder import LOCK, last_holder, last_used, paths_of
 from azero.run.run import Run
@@ -146,7 +146,7 @@ def table_of(rows: Rows) -> dict[str, Any]:
 def row_of(studio: Studio, name: str) -> dict[str, Any]:
     """Return a run's line in the list."""
     used = {
-        "size": size_text(size_of_run(paths_of(studio.config, name))),
+        "size": format_size(size_of_run(paths_of(studio.config, name))),
         "age": age_text(time.time() - last_used(studio.config, name)),
     }
     try:

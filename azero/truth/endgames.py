@@ -202,14 +202,14 @@ def follow_moves(addresses, layout, lower, promoted, table, shape, counts, edges
                 elif mover == BARE:
                     edges[written] = -1 - DRAW
                 else:
-                    kind, cell = promotion_in(there, table, shape.size)
+                    kind, cell = promotion_in(there, table)
                     cells[missing] = cell
                     edges[written] = -1 - promoted[kind, number_of(cells, lower)]
                 written += 1
 
 
 @inner
-def promotion_in(state, table, size):
+def promotion_in(state, table):
     """Return the kind and the cell of the only piece that the mover's opponent has beside its king."""
     piece = state[pieces.OTHER] & ~state[KINGS]
     cell, kind = lowest_bit(piece), 0
@@ -269,7 +269,7 @@ def value_of(state, layout, values, lower, promoted, table, shape, cells):
         return np.int64(values[mover, number_of(cells, layout)])
     if mover == STRONG:
         return DRAW  # the bare king took the last piece
-    kind, cell = promotion_in(state, table, shape.size)
+    kind, cell = promotion_in(state, table)
     cells[missing] = cell
     return np.int64(promoted[kind, number_of(cells, lower)])
 

@@ -11,7 +11,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.match.rating import score_interval
 from azero.players import Player
-from azero.report.console import table_text
+from azero.report.console import format_interval, format_share, table_text
 from azero.truth.positions import worth
 from azero.truth.solvers import Oracle
 
@@ -40,10 +40,9 @@ def results_text(stats: Mapping[str, int], end: str) -> str:
     games, distinct, share = stats["games"], stats["distinct"], stats[end] / stats["games"]
     low, high = score_interval(stats[f"distinct_{end}"], 0, distinct - stats[f"distinct_{end}"])
     results = ", ".join(f"{stats[name]} {name}" for name in ("wins", "draws", "losses"))
-    interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f} %"
     return (
         f"{results} of {games} games, {distinct} of them distinct\n"
-        f"{end} {100 * share:.1f} %; of the distinct games, {interval}"
+        f"{end} {format_share(share, 1)}; of the distinct games, 95 % interval {format_interval(low, high)}"
     )
 
 

@@ -10,7 +10,6 @@ Reading a file executes nothing and checks every move by the rules.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import zlib
@@ -22,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from azero.config.schema import UserError
+from azero.config.schema import UserError, explaining_failure
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.run.disk import Disk, write_atomically
+from azero.run.disk import Disk, digest, write_atomically
 
 FORMAT = 1
 ILLEGAL = int(np.iinfo(np.int64).min)  # in place of an illegal move's score
@@ -81,12 +80,7 @@ def write_positions(path: Path, game: Game, origin: Origin, sets: Sequence[Posit
     text = "".join(f"{line}\n" for line in lines)
     refuse_place(path)
     write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
-    return digest(text)
-
-
-def digest(text: str) -> str:
-    """Return the SHA-256 of a file's text, because compressed bytes differ between compressors."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest(text.encode())  # compressed bytes differ between compressors
 
 
 def refuse_place(out: Path) -> None:
@@ -107,10 +101,8 @@ def read_text(path: Path) -> str:
     Raises:
         UserError: it cannot be read, or is damaged.
     """
-    try:
+    with explaining_failure(f"{path} cannot be read"):
         data = path.read_bytes()
-    except OSError as failure:
-        raise UserError(f"{path} cannot be read: {failure.strerror}.") from failure
     try:
         return gzip.decompress(data).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:

@@ -33,13 +33,9 @@ from azero.run.run import Run
 from azero.search.root import Temperature
 from azero.stages import initialize
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 TICTACTOE = make_game("tictactoe")
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play in an empty folder."""
-    monkeypatch.chdir(tmp_path)
 
 
 def person(*words: str) -> Callable[[str], str]:

@@ -27,7 +27,7 @@ from waiting import wait_for
 from azero import loop
 from azero.cluster import head
 from azero.cluster.kinds import SELFPLAY
-from azero.cluster.worker import Greeting, Report, places_of, room_for
+from azero.cluster.worker import Greeting, Report, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.process.signals import Stopped
 from azero.run.run import Run
@@ -37,14 +37,6 @@ from azero.stages.diagnosis import case_of, examine, newest_games
 from azero.workers.threads import make_workers
 
 NEAR = ClusterConfig(address="near", tokens=False)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of a run without a cluster."""
-    config = toy_config(tmp_path_factory.mktemp("undisturbed"))
-    advance(config)
-    return digest_of(config)
 
 
 @pytest.fixture
@@ -372,7 +364,6 @@ def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Conf
 def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -> None:
     assert room_for(threads=2, rows=64) == 49  # 128 games are 16 chunks; 3 times them and one
     assert room_for(threads=1, rows=16) == 7
-    assert places_of(49) == 128 and places_of(7) == 16
 
 
 def test_a_run_without_a_cluster_never_imports_ray() -> None:

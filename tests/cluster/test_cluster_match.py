@@ -18,7 +18,6 @@ from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import estimate, loop
 from azero.cluster.chunks import Answer, Book, Differing, answer_of, chunks_of
-from azero.cluster.chunks import digest_of as sha256
 from azero.cluster.kinds import MATCH, dump_match, load_match
 from azero.cluster.match import PAIR
 from azero.cluster.worker import Report
@@ -29,7 +28,7 @@ from azero.network.inference import InferenceChoice
 from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Progress
 from azero.report.forecast import cycle_seconds
-from azero.run.disk import DamagedFile
+from azero.run.disk import DamagedFile, digest
 from azero.run.run import Run
 from azero.stages import executor, trials
 from azero.workers.matches import (
@@ -222,12 +221,12 @@ class TestBook:
     def test_games_of_another_kind_are_refused(self) -> None:
         book = Book(chunks_of(range(2), size=PAIR), kind=MATCH)
         (chunk,) = book.take("a", room=9)
-        pickled = Answer(chunk.number, b"junk", sha256(b"junk"), whole=True)
+        pickled = Answer(chunk.number, b"junk", digest(b"junk"), whole=True)
         with pytest.raises(UserError, match="Worker a has sent no games"):
             book.finish("a", pickled)
         wrong = dump_match(self.games(2, 3), "toy")
         with pytest.raises(UserError, match="was asked for games 0 to 1 and sent others"):
-            book.finish("a", pickled._replace(data=wrong, digest=sha256(wrong)))
+            book.finish("a", pickled._replace(data=wrong, digest=digest(wrong)))
 
     def test_a_further_round_gets_numbers_above_all_others(self) -> None:
         book = Book([], kind=MATCH)

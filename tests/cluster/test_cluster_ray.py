@@ -149,14 +149,6 @@ def config(crew: RayCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Co
     return replace(toy_config(tmp_path), cluster=crew.config)
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the toy run without Ray."""
-    config = toy_config(tmp_path_factory.mktemp("undisturbed"))
-    advance(config)
-    return toy_digest(config)
-
-
 class Disturbing(Told):
     """Sends a signal to workers in the first moment of each cycle in which games are finished."""
 

@@ -315,11 +315,12 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
 @pytest.mark.parametrize(
     "argument, parts",
     [
-        ("gibberish=3", ["unknown setting 'gibberish'; --help lists all settings."]),
+        ("gibberish=3", ["unknown setting 'gibberish'; --help lists them."]),
         ("+nonsense=3", ["nonsense"]),
         ("search.nonsense=3", ["search.nonsense"]),
         ("search.c_put=3", ["unknown setting 'search.c_put'; did you mean search.c_puct?"]),
         ("num_simulations=3", ["unknown setting 'num_simulations'; did you mean search.num_simulations?"]),
+        ("train.seed=3", ["unknown setting 'train.seed'; did you mean seed?"]),
         ("~nonsense", ["nonsense"]),
         ("conect_four", ["unknown recipe 'conect_four'; did you mean connect_four?"]),
         ("experiment=conect_four", ["experiment=conect_four does not exist; did you mean connect_four?"]),

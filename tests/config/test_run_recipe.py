@@ -17,6 +17,8 @@ import azero
 from azero.cli.recipe import words_of
 from azero.config.schema import UserError
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 SMALL: dict[str, Any] = {
     "network": {"blocks": 1, "channels": 4},
     "search": {"num_simulations": 4},
@@ -36,12 +38,6 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
     sys.exit(5)
 """
-
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Work in an empty folder."""
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.long

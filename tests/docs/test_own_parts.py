@@ -35,11 +35,6 @@ def files(tmp_path: Path) -> dict[str, str]:
     return found
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def first_move(game: Game, player: str, **options: Any) -> int:
     one = np.zeros(1, np.int64)
     start = game.initial_state()[None]

@@ -23,11 +23,6 @@ from azero.network.model import Network
 FACTS = {"run": "first", "cycle": "7"}
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def check_answers(network: Network, planes: np.ndarray, policy: np.ndarray, value: np.ndarray) -> None:
     """Assert that answers are the folded network's up to rounding."""
     with torch.no_grad():

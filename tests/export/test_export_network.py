@@ -19,15 +19,9 @@ from azero.export.native import NativeNetwork
 from azero.export.network_code import NetworkCode, network_code
 from azero.export.network_kernels import GROUP
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
 from azero.network.model import Network
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 def check_answers(network: Network, planes: np.ndarray) -> NetworkCode:

@@ -16,7 +16,6 @@ from azero.config.schema import NetworkConfig, UserError
 from azero.export import weights
 from azero.export.network_code import NetworkCode, network_code
 from azero.export.weights import LIMITS, checked_weights, compared_states, decode_weights, encode_weights
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
 from azero.network.model import Network
@@ -24,11 +23,6 @@ from azero.network.model import Network
 KINDS = tuple(LIMITS)
 CONFIG = NetworkConfig(blocks=2, channels=12)
 SCRIPT = Path(weights.__file__).parent / "static" / "weights.js"
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from azero.classic.solve import Solution, solve
-from azero.games import make_game
 from azero.games.game import Game
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @pytest.fixture(scope="module")

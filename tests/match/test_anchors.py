@@ -95,13 +95,7 @@ def test_results_add_up() -> None:
     assert add_up([Result("a", "b", 1, 2, 3), Result("a", "b", 10, 20, 30)]) == Result("a", "b", 11, 22, 33)
 
 
-@pytest.fixture
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
-    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
-
-
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("unmeasured")
 def test_each_cycle_rates_its_champion_and_the_table_follows_what_is_committed(tmp_path: Path) -> None:
     config = toy_config(tmp_path, evaluate=RATED)
     loop.run_asked(config, NAME)
@@ -122,7 +116,7 @@ def test_each_cycle_rates_its_champion_and_the_table_follows_what_is_committed(t
     assert run.paths.ratings_csv.read_text() == table
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("unmeasured")
 def test_an_interrupted_rating_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
     expected = advance(toy_config(tmp_path / "undisturbed", cycles=1, evaluate=RATED))
     config = toy_config(tmp_path, cycles=1, evaluate=RATED)
@@ -133,7 +127,7 @@ def test_an_interrupted_rating_ends_like_an_undisturbed_one(tmp_path: Path) -> N
     assert advance(config).history == expected.history
 
 
-@pytest.mark.usefixtures("_quick")
+@pytest.mark.usefixtures("unmeasured")
 def test_champions_are_rated_without_a_match_too(tmp_path: Path) -> None:
     report = Told()
     state = advance(

@@ -16,10 +16,7 @@ from azero.games import make_game
 from azero.match.lockstep import MatchGame, MatchResult, summarize
 from azero.match.text import Pairing, match_text, tournament_text
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def records(path: Path = Path("games.jsonl")) -> list[dict[str, object]]:

@@ -30,6 +30,8 @@ from azero.workers import matches, memory
 from azero.workers.matches import MatchPlan, RoundsHere
 from azero.workers.memory import cache_bytes, tree_bytes
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -44,11 +46,6 @@ def config(trained: Path, tmp_path: Path) -> Config:
     """A copy of it."""
     shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
     return toy_config(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)  # it decides nothing
 
 
 def match_of(wins: int, draws: int, losses: int) -> MatchResult:

@@ -13,7 +13,6 @@ from answering import needs_openvino
 from toy import NAME, Told, advance, digest_of, toy_config
 
 from azero.config.schema import Config, InferenceConfig, SelfplayConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import obstacle
 from azero.network.choosing import LIMITS
@@ -24,22 +23,13 @@ from azero.run.state import State
 from azero.stages import backend as inference_choice
 from azero.stages.registry import stage_named
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 STORED = InferenceChoice("torch", "fp32", 16, "cpu", 1000.0)
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 NO_BF16 = obstacle("torch", "bf16", "cpu")
 needs_bf16 = pytest.mark.skipif(NO_BF16 is not None, reason=NO_BF16 or "")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
-    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
 
 
 @pytest.mark.parametrize(

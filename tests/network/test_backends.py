@@ -24,11 +24,6 @@ EVERYTHING = NetworkConfig(value_output="wdl", occupation=True)  # all that a he
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
-@pytest.fixture(scope="module")
 def planes(game: Game) -> np.ndarray:
     return positions(game)
 

@@ -11,7 +11,6 @@ import pytest
 from answering import BATCH, WAYS, choice_of, positions
 
 from azero.config.schema import InferenceConfig, NetworkConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network import backends, openvino_inference, torch_inference
 from azero.network import choosing as module
@@ -19,11 +18,6 @@ from azero.network.backends import make_inference
 from azero.network.choosing import choose_inference
 from azero.network.inference import Inference, InferenceChoice, fitting
 from azero.network.model import Network, build_network
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @pytest.fixture(scope="module")

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from answering import every_kind, lived_in, positions
 
 from azero.config.schema import NetworkConfig
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @every_kind

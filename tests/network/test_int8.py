@@ -10,18 +10,12 @@ import torch
 from answering import BATCH, choice_of, lived_in, needs_openvino, positions
 
 from azero.config.schema import NetworkConfig
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inference
 from azero.network.folded import FoldedNetwork
 from azero.network.int8 import GAMES, own_play, play_alone
 from azero.network.model import Network, build_network
 from azero.network.openvino_graph import Graph, levels, openvino
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @pytest.fixture(scope="module")

@@ -25,11 +25,6 @@ from azero.network.model import Network, build_network, check_fits, pack_network
 SPATIAL = NetworkConfig(blocks=2, channels=8, head="spatial")
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def pack(network: Network, game: Game, **changes: Any) -> bytes:
     settings: dict[str, Any] = {"cycle": 3, "train_steps": 70, "optimizer_state": None}
     return pack_network(network, game=game, **(settings | changes))

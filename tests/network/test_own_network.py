@@ -54,11 +54,6 @@ def make_network(planes_shape, num_actions, options):
 TOWER = (SUPPORT / "tower.py").read_text()
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 @pytest.fixture
 def transformer(tmp_path: Path) -> NetworkConfig:
     (tmp_path / "transformer.py").write_text(GUIDE)

@@ -37,11 +37,6 @@ class FakeInference:
         return logits, np.zeros(self.batch_size, np.float32)
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def some_states(game: Game, count: int = 300) -> np.ndarray:
     """Return unfinished positions, spread over the game."""
     solution = solve(game)

@@ -121,7 +121,7 @@ SICK = {
 def test_the_workers_worth_having_are_named() -> None:
     """8 workers that keep the head busy for 0.9: 0.7 of it by 8 * 0.7 / 0.9 = 6.2; 8 * 10 s / 60 s = 1.3."""
     saturated, *waiting = (examine(each)["cluster"] for each in SICK["cluster"])
-    assert "about 6 workers are worth having" in saturated and "90%" in saturated
+    assert "about 6 workers are worth having" in saturated and "90 %" in saturated
     assert all("2 of 8 workers are worth having" in sentence for sentence in waiting)
 
 

@@ -31,12 +31,6 @@ from azero.run.run import Run
 from azero.run.state import run_digest
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the toy run."""
-    return run_digest(advance(toy_config(tmp_path_factory.mktemp("undisturbed"))))
-
-
 def test_a_clock_that_is_set_back_changes_nothing(
     tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,25 +32,11 @@ from azero.run.run import Run
 from azero.run.state import run_digest
 from azero.stages import selfplay
 
+pytestmark = pytest.mark.usefixtures("unmeasured")
+
 STAGES = {
     name: importlib.import_module(f"azero.{name}") for name in ("initialize", "selfplay", "train", "evaluate")
 }
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stats that decide nothing, and take most of a toy run's time, are left out; one test puts them back."""
-    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
-    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
-    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the toy run."""
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
-        return run_digest(advance(toy_config(tmp_path_factory.mktemp("undisturbed"))))
 
 
 def test_a_run_leaves_its_state_networks_games_and_figures(

@@ -20,7 +20,8 @@ from toy import toy_config
 from azero.config.schema import Config, GameConfig, UserError
 from azero.process.signals import StopSignal
 from azero.report import listing
-from azero.report.listing import age_text, size_of, size_text
+from azero.report.console import format_size
+from azero.report.listing import age_text, size_of
 from azero.report.reporter import NullReporter
 from azero.run.folder import newest_run
 from azero.run.run import Run
@@ -236,7 +237,7 @@ def test_it_imports_neither_torch_nor_numba() -> None:
 
 
 def test_sizes_and_ages() -> None:
-    assert [size_text(size) for size in (0, 999, 1500, 25_400_000, 3.2e9)] == [
+    assert [format_size(size) for size in (0, 999, 1500, 25_400_000, 3.2e9)] == [
         "0 B",
         "999 B",
         "1.5 kB",

@@ -19,11 +19,7 @@ from azero.stages import initialize, selfplay
 from azero.stages.clock import RunClock, start_clock
 from azero.stages.run_stage import complete_report, run_next
 
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
-    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
+pytestmark = pytest.mark.usefixtures("unmeasured")
 
 
 @pytest.fixture

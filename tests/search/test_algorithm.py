@@ -15,7 +15,6 @@ from trees import action_at, root_with
 
 from azero.cli.hydra_program import compose
 from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.match.lockstep import play_match
 from azero.players import make_player
@@ -31,11 +30,6 @@ from azero.workers.threads import GameQueue, play_games
 
 TOY = str(PROJECT / "tests" / "support" / "toy_search.py")
 UCB = SearchConfig(kind=TOY, num_simulations=20, tree_reuse=False)
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 def self_play(game: Game, search: SearchConfig, games: int = 12) -> list[GameRecord]:

@@ -54,11 +54,6 @@ def grow(game: Game, tree: Tree, parent: int, action: int) -> int:
     return int(add_behind(game.rule_addresses, tree, 0, parent, edge))
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 @pytest.fixture(scope="module", params=GAMES, ids=["tictactoe", "double_move"])
 def grown(request: pytest.FixtureRequest) -> Tree:
     """Two trees with real statistics: from the start, and from a position in the middle."""

@@ -29,11 +29,6 @@ from azero.workers.threads import GameQueue, make_workers
 GAMES = ("tictactoe", DOUBLE_MOVE)
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def test_a_game_without_an_opening_starts_at_the_initial_state(game: Game) -> None:
     played = HandDriven(game, 5)
     assert (played.worker.status == PLAYING).all() and (played.worker.ply == 0).all()

@@ -7,9 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from azero.cluster.chunks import Answer, Book, Chunk, Differing, answer_of, chunks_of, digest_of
+from azero.cluster.chunks import Answer, Book, Chunk, Differing, answer_of, chunks_of
 from azero.config.schema import UserError
 from azero.replay.examples import GameRecord, pairs_of
+from azero.run.disk import digest
 
 
 def record(number: int, root: float = 0.0) -> GameRecord:
@@ -126,7 +127,7 @@ def test_a_worker_that_sends_other_games_is_named() -> None:
     with pytest.raises(UserError, match="Worker a was asked for games 0 to 7 and sent others"):
         book.finish("a", answer(other)._replace(chunk=one.number))
     with pytest.raises(UserError, match="Worker a has sent no games"):
-        book.finish("a", Answer(1, b"junk", digest_of(b"junk"), True))
+        book.finish("a", Answer(1, b"junk", digest(b"junk"), True))
 
 
 def lose_all(book: Book, deadly: set[int]) -> list[int]:

@@ -14,7 +14,6 @@ from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop
 from azero.config.schema import Config, GameConfig, SelfplayConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.match.text import game_text
 from azero.network.backends import make_inferences
@@ -32,15 +31,10 @@ from azero.workers.selfplay import PlayedGames, SelfPlayHere, Watch, WorkAccount
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[ShardEntry]:
+@pytest.fixture
+def undisturbed(undisturbed_run: State) -> list[ShardEntry]:
     """The shards of the first stage."""
-    return advance(toy_config(tmp_path_factory.mktemp("undisturbed")), until="train").shards
+    return [shard for shard in undisturbed_run.shards if shard.cycle == 1]
 
 
 def stop_in_the_middle(config: Config, looks: int) -> int:

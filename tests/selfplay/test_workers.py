@@ -36,11 +36,6 @@ CONFIG = Config(search=SEARCH, inference=InferenceConfig(cache=0))
 SEEDS = game_seeds(1, 1, SELFPLAY, 200)
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 @pytest.fixture(scope="module", params=["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
 def either_game(request: pytest.FixtureRequest) -> Game:
     return make_game(request.param)

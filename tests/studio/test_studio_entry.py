@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import served
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
@@ -48,14 +46,6 @@ def test_the_token_leads_to_the_studio_wherever_it_was_shown(tmp_path: Path, pla
         answer = client.get(f"{base}{place}?token={TOKEN}", follow_redirects=False)
         assert answer.status_code == 303 and answer.headers["location"] == "/"
         assert client.get(f"/api/games?token={TOKEN}", follow_redirects=False).status_code == 200  # no entry
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio, with its token."""
-    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with served(tmp_path_factory.mktemp("entry"), "") as address:
-        yield address
 
 
 @pytest.mark.browser

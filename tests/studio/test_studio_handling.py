@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import cell, hold, served, wait_for_held, wait_for_stones
+from pages import cell, hold, wait_for_held, wait_for_stones
 from places import CROWNING
 
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
 
 from studio import PERSON, client_of, make_studio, player
 
+OFFERED = CROWNING
 Open = Callable[..., Any]
 LINE = "2.7.4.3.1.4.7.5.6.1.2.6.6.7.3.1.6.3.6.6.5.4.5.7.2.3.3.5.4.5"  # 30 moves of Connect Four
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio that offers a game with pieces."""
-    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with served(tmp_path_factory.mktemp("handling"), CROWNING) as address:
-        yield address
 
 
 def answer(page: Any, held: list[Any], number: int) -> None:

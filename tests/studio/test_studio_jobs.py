@@ -54,13 +54,6 @@ def _ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    """A client of a studio without runs."""
-    with client_of(make_studio(tmp_path)) as client:
-        yield client
-
-
-@pytest.fixture
 def trained(trained_run: TrainedRun, tmp_path: Path) -> Iterator[Any]:
     """A client of a studio with the run "trained" of tic-tac-toe."""
     shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,6 @@ from studio import begin, client_of, kept, make_studio, post
 from waiting import wait_for
 
 LINE = {"game": "tictactoe", "moves": ["4", "0", "8"]}
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    with client_of(make_studio(tmp_path)) as client:
-        yield client
 
 
 def test_the_same_line_is_found_after_a_restart_too(tmp_path: Path) -> None:

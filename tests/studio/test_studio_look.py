@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from contrast import faint
-from pages import cell, served
+from pages import cell
 from places import CROWNING
 
 from azero.games import make_game
@@ -22,6 +22,7 @@ expect: Any = sync_api.expect
 
 Open = Callable[..., Any]
 PLAY = "#/play?game="
+OFFERED = CROWNING
 GO_END = "go&options=size:5,komi:1.5&moves=c1.d1.c2.d2.c3.d3.c4.d4.c5.d5.pass.pass"
 BOARDS = {
     "tictactoe": "tictactoe&moves=4.0.2",
@@ -31,13 +32,6 @@ BOARDS = {
     "hex": "hex&options=size:5,swap:true&moves=c3",
     "breakthrough": "breakthrough&options=rows:5,columns:4&moves=a2a3",
 }
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio with folders of its own."""
-    with served(tmp_path_factory.mktemp("studio"), str(CROWNING)) as address:
-        yield address
 
 
 def analyse(page: Any) -> None:

@@ -23,7 +23,6 @@ from pages import (
     middle,
     moves_shown,
     opener,
-    served,
     stones,
     wait_for_stones,
     wait_until,
@@ -35,16 +34,9 @@ pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
 pytestmark = pytest.mark.browser
 expect: Any = sync_api.expect
 
+OFFERED = CROWNING
 Open = Callable[..., Any]
 CROWNS = "a1a2.a4a3.b1b2.a3b2.c1c2"  # then Black's pawn goes from b2 to b1
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio that offers the game."""
-    folder = tmp_path_factory.mktemp("moving")
-    with served(folder, CROWNING) as address:
-        yield address
 
 
 @pytest.fixture

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, kept, make_studio, open_file, post
+from studio import kept, open_file, post
 
 from azero.games import make_game
 from azero.games.game import Game
 from azero.studio.positions import tree_at
 
 MATE_IN_ONE = "6k1/5ppp/8/8/8/8/8/4R1K1 w - - 0 1"
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    with client_of(make_studio(tmp_path)) as client:
-        yield client
 
 
 @pytest.mark.parametrize(

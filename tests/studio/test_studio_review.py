@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from shutil import copytree
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pages import PATIENCE, opener, served, wait_for_stones
+from pages import PATIENCE, opener, wait_for_stones
 from running import TrainedRun
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, make_studio, read_until, stream
+from studio import client_of, make_studio, opened, read_until, stream
 from waiting import wait_for
 
 from azero.games import make_game
@@ -43,13 +43,6 @@ BLUNDER = ["0", "4", "1", "8", "2"]
 def usual_priority(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let searches have their share of a busy machine: at a low priority they would wait for minutes."""
     monkeypatch.setattr(threads, "NICE", 0)
-
-
-def opened(client: Any, **asked: Any) -> Any:
-    """Open a table."""
-    answer = client.post("/api/tables", json=asked)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
 
 
 def ask(client: Any, table: Any, verb: str, **body: Any) -> Any:
@@ -422,14 +415,6 @@ def test_a_fourth_review_waits_for_its_turn(tmp_path: Path, monkeypatch: pytest.
         assert answer.json()["error"] == "3 games are being reviewed; try again in a moment."
         ask(client, tables[0], "review", on=False)
         assert ask(client, tables[3], "review")["review"]["on"]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio with folders of its own."""
-    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with served(tmp_path_factory.mktemp("review"), "") as address:
-        yield address
 
 
 @pytest.mark.browser

@@ -38,12 +38,6 @@ disk about 12 MiB: games in the window 10"""
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    with client_of(make_studio(tmp_path)) as client:
-        yield client
-
-
-@pytest.fixture
 def trained(trained_run: TrainedRun) -> Iterator[Any]:
     with client_of(make_studio(trained_run.folder)) as client:
         yield client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,13 @@ from pages import moves_shown, opener, served
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import begin, client_of, make_studio, post, read_until, stream
+from studio import begin, post, read_until, stream
 
 from azero.games import make_game
 from azero.studio.replay import replay_json
 
 MOVES = ["e2e4", "d7d5", "e4d5", "c7c6", "d5c6", "g8f6", "c6b7", "f6d7", "b7a8q", "e7e5"]
 SHOWN = ["e4", "d5", "exd5", "c6", "dxc6", "Nf6", "cxb7", "Nfd7", "bxa8=Q", "e5"]
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    with client_of(make_studio(tmp_path)) as client:
-        yield client
 
 
 def test_the_move_list_has_both_names(client: Any) -> None:

@@ -18,7 +18,7 @@ from running import TrainedRun
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
 from starlette.websockets import WebSocketDisconnect
-from studio import PERSON, client_of, make_studio, player, read_until, stream
+from studio import PERSON, client_of, make_studio, opened, player, read_until, stream
 from waiting import wait_for
 
 from azero.config.schema import UserError
@@ -41,13 +41,6 @@ def played(client: Any, table: dict[str, Any], *moves: str) -> dict[str, Any]:
         assert answer.status_code == 200, answer.text
         table = answer.json()
     return table
-
-
-def opened(client: Any, **asked: Any) -> dict[str, Any]:
-    """Open a table."""
-    answer = client.post("/api/tables", json=asked)
-    assert answer.status_code == 201, answer.text
-    return answer.json()
 
 
 def test_two_people_play_to_the_end(tmp_path: Path) -> None:

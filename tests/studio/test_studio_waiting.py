@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pages import hold, moves_shown, served, wait_for_held, wait_for_stones
+from pages import hold, moves_shown, wait_for_held, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -16,13 +16,6 @@ expect: Any = sync_api.expect
 Open = Callable[..., Any]
 KEYS = ("ArrowLeft", "ArrowRight", "Home", "End", *"nhuaerxfsp.m1")
 CHAMPION = {"run": "mine", "cycle": 3, "cycles": [3]}
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio with folders of its own."""
-    with served(tmp_path_factory.mktemp("waiting"), "") as address:
-        yield address
 
 
 def refuse_once(page: Any, place: str, **answer: str) -> None:

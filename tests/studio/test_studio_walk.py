@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pages import cell, hold, middle, paste, served, wait_for_held, wait_for_stones
+from pages import cell, hold, middle, paste, wait_for_held, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -22,13 +22,6 @@ ENDING = (
     "40... Kd7!? {[%clk 0:05:00] Careful} 41. e4 $2 $16 Kd6 *\n"
 )
 PHONE = {"viewport": {"width": 360, "height": 760}, "has_touch": True, "color_scheme": "dark"}
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio with folders of its own."""
-    with served(tmp_path_factory.mktemp("studio"), "") as address:
-        yield address
 
 
 def against(page: Any, name: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pages import served, wait_for_stones
+from pages import wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -14,13 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 expect: Any = sync_api.expect
 
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio with folders of its own."""
-    with served(tmp_path_factory.mktemp("studio"), "") as address:
-        yield address
 
 
 def test_a_result_is_typed_in_words_and_nonsense_is_refused(open_page: Open) -> None:

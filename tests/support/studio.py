@@ -74,9 +74,14 @@ def post(client: TestClient, path: str, **body: Any) -> Any:
     return answer.json()
 
 
+def opened(client: TestClient, **asked: Any) -> Any:
+    """Return a new table."""
+    return post(client, "/tables", **asked)
+
+
 def begin(client: TestClient, game: str, moves: str, **more: Any) -> Any:
     """Return a new table after some moves."""
-    return post(client, "/tables", game=game, moves=moves.split(), **more)
+    return opened(client, game=game, moves=moves.split(), **more)
 
 
 def open_file(client: TestClient, text: str, **query: int) -> Any:

@@ -18,11 +18,6 @@ from azero.training.batches import draw_batch, load_data, to_device
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
-@pytest.fixture(scope="module")
 def examples(game: Game) -> Examples:
     """30 positions with random targets."""
     rng = np.random.default_rng(1)

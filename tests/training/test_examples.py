@@ -31,11 +31,6 @@ from azero.replay.examples import (
 )
 
 
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
 def play(game: Game, actions: list[int], searched: list[bool] | None = None, number: int = 0) -> GameRecord:
     """A record of that game whose policy targets are the moves played."""
     state = game.initial_state()

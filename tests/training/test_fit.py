@@ -41,11 +41,6 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
-@pytest.fixture(scope="module")
 def examples(game: Game) -> Examples:
     """64 distinct positions with sharp targets."""
     rng = np.random.default_rng(1)

@@ -14,7 +14,6 @@ import pytest
 import torch
 
 from azero.config.schema import Config, NetworkConfig, TrainConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
@@ -28,11 +27,6 @@ from azero.stages import initialize, train
 from azero.training.fit import fit
 
 SETTINGS = TrainConfig(batch_size=16, epochs=2, window=200)
-
-
-@pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
 
 
 @pytest.fixture(autouse=True)

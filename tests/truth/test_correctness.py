@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def game() -> Game:
-    return make_game("tictactoe")
-
-
-@pytest.fixture(scope="module")
 def questions(game: Game) -> TicTacToeQuestions:
     return TicTacToeQuestions(game)
 

@@ -27,6 +27,7 @@ from azero.games.game import Game
 from azero.heuristics import AUTO, choose_heuristic
 from azero.network.backends import obstacle
 from azero.oracle import main
+from azero.run.disk import digest
 from azero.run.run import Run
 from azero.stages.measure import report_cycle
 from azero.truth.hex_openings import OPENINGS, opening_states, opening_values
@@ -46,7 +47,6 @@ from azero.truth.positions import (
     ILLEGAL,
     PositionSet,
     best_scores,
-    digest,
     plies_left,
     read_positions,
     read_text,
@@ -255,7 +255,7 @@ def test_the_program_writes_a_file_that_can_be_read_again(
     assert (
         "plies 3-6: 20 positions" in out
         and "positions=20\n" in out
-        and f"sha256={digest(read_text(first))}" in out
+        and f"sha256={digest(read_text(first).encode())}" in out
     )
     assert (
         main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={second}", f"without={first}"])
@@ -360,7 +360,7 @@ def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(
 ) -> None:
     for name, sets in shipped.items():
         assert [(each.name, len(each.moves)) for each in sets] == [(kind.name, 1000) for kind in CONNECT_FOUR]
-        assert digest(read_text(path_of("connect_four", name))) == DIGESTS[name]
+        assert digest(read_text(path_of("connect_four", name)).encode()) == DIGESTS[name]
     assert sum(path_of("connect_four", name).stat().st_size for name in shipped) < 400_000
 
 
@@ -436,7 +436,7 @@ def test_the_usual_options_are_the_games_own() -> None:
 @pytest.mark.parametrize("name", OTHER_DIGESTS)
 def test_positions_of_other_boards_are_what_they_were_and_as_a_search_scores_them(name: str) -> None:
     game, path = board(name), path_of(name)
-    assert digest(read_text(path)) == OTHER_DIGESTS[name]
+    assert digest(read_text(path).encode()) == OTHER_DIGESTS[name]
     _, (only,) = read_positions(path, game)
     keys = [key_of(game, moves) for moves in only.moves]
     assert len(keys) == len(set(keys)) == (300 if name == "tictactoe" else 200)

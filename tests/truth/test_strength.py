@@ -246,6 +246,8 @@ def test_a_game_of_which_nothing_is_known_is_refused_with_what_to_do(
 def test_values_of_a_search_are_read_as_a_config_reads_them() -> None:
     search = change_search(SearchConfig(), {"solver": "off", "tree_reuse": "no", "c_puct": 2})
     assert (search.solver, search.tree_reuse, search.c_puct) == (False, False, 2.0)
+    with pytest.raises(UserError, match=r"'search\.c_pukt'; did you mean search\.c_puct\?"):
+        change_search(SearchConfig(), {"search.c_pukt": 2})
 
 
 @pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
