@@ -160,7 +160,7 @@ def test_the_python_interface_works(
     assert -1.0 <= names["champion"].value(names["state"]) <= 1.0
     sides = {1, 3, 5, 7}  # the corners lose, a side keeps the draw
     assert names["champion"].best_move(names["state"]) in sides
-    assert capsys.readouterr().out.strip().endswith("draw")
+    assert capsys.readouterr().out.strip().endswith("\nDraw")
     picture = trained_run.folder / "board.svg"
     assert picture.read_text().startswith("<svg")
     picture.unlink()  # other tests use the folder too
