@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,7 @@ EXPECTED = 0.01  # value loss, a mean square: outcomes are known before the game
 USES = 50.0  # of each example in training; AlphaZero used each about once, small runs about ten times
 IDLE = 0.3  # share of the workers' time
 EMPTY = 0.25  # share of batches' rows that carry a position
+OWN_FILES = ("game.name", "network.file", "search.kind", "train.optimizer", "metrics")  # may name a person's
 FEW_CYCLES = 3  # before a usual speed is known
 SLOW = 0.5  # of the usual speed
 RECENT_CYCLES = 5  # whose median is the usual speed
@@ -308,7 +310,17 @@ def games_left_out(case: Case) -> str | None:
     )
 
 
+def files_gone(case: Case) -> str | None:
+    """Find files of a person that the run needs and that are no longer there."""
+    named = {key: str(case.config.get(key, "")) for key in OWN_FILES}
+    gone = [
+        f"{key}={name}" for key, name in named.items() if name.endswith(".py") and not Path(name).exists()
+    ]
+    return f"{' and '.join(gone)} cannot be found: put what is missing back." if gone else None
+
+
 CHECKS: dict[str, Callable[[Case], str | None]] = {
+    "files": files_gone,
     "loss": loss_diverged,
     "value sign": value_sign,
     "value head": value_constant,

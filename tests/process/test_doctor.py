@@ -274,6 +274,16 @@ def test_rules_that_are_gone_or_unnamed_are_none(tmp_path: Path) -> None:
         assert rules_of(run) is None
 
 
+def test_files_of_ones_own_that_are_gone_are_named(tmp_path: Path) -> None:
+    here = tmp_path / "net.py"
+    here.write_text("")
+    config = {"game.name": "/gone/game.py", "network.file": str(here), "metrics": "/gone/count.py"}
+    said = examine(replace(case(), config={**case().config, **config}))["files"]
+    assert said == (
+        "game.name=/gone/game.py and metrics=/gone/count.py cannot be found: put what is missing back."
+    )
+
+
 def test_games_that_the_rules_did_not_play_never_meet_them(tmp_path: Path) -> None:
     config = toy_config(tmp_path, cycles=1)
     game = make_game("tictactoe")
