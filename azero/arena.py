@@ -257,14 +257,12 @@ def open_next_record(arena: Arena) -> TextIO:
     """
     folder, labels = Path(arena.config.data) / "arena", [Path(spec.name).stem for spec in arena.specs[:4]]
     name = "-".join([Path(arena.game.name).stem.replace(":", "_"), *labels])
-    try:
+    with explaining_failure(f"data={arena.config.data} cannot hold records"):
         folder.mkdir(parents=True, exist_ok=True)
         while True:
             number = next_number(folder, r"(\d+).*")
             with suppress(FileExistsError):
                 return (folder / f"{number:06d}-{name}.jsonl").open("x", encoding="utf-8")
-    except OSError as mistake:
-        raise UserError(f"data={arena.config.data} cannot hold records: {mistake.strerror}.") from mistake
 
 
 def open_record(path: Path) -> TextIO:

@@ -19,7 +19,7 @@ from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import format_size, table_text
 from azero.report.listing import age_text, facts_of, names_by_use, remove_run, size_of_run
-from azero.run.folder import last_used, names_of_runs, names_of_shipped, paths_of
+from azero.run.folder import last_used, names_of_runs, names_of_shipped, names_without_state, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -140,7 +140,7 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
         UserError: there is no such run, a process works on it, or the disk refuses.
     """
     paths = paths_of(config, name)
-    if name not in names_by_use(config):
+    if name not in names_of_runs(config) + names_without_state(config):
         hint = did_you_mean(name, names_of_runs(config), "; azero runs lists them.")
         raise UserError(f"{config.checkpoints} holds no run {name}{hint}")
 

@@ -199,6 +199,9 @@ def begin_engines(commands: Sequence[str], game: Game) -> list[Engine]:
 
 def main() -> int:
     """Play the games that the command line asks for; return the exit status."""
+    if {"--help", "-h"} & set(sys.argv[1:]):
+        print(__doc__)
+        return 0
     asked = parse(sys.argv[1:])
     game = make_game(asked.game) if asked.game in SHIPPED else make_game("chess", variant=asked.game)
     games, draw, commands = asked.games, random.Random(asked.seed), [asked.first, asked.second]

@@ -232,7 +232,7 @@ class Champion:
         while not at.is_over:
             at.play(move_of(players[at.to_play], at))
         assert at.outcome is not None
-        board, result = self.game.format_state(at.state), result_text(self.game, at.state)
+        board, result = self.game.format_state(at.state), result_text(self.game, at.state, at.outcome)
         return PlayedGame(at.moves, at.outcome, board, result)
 
     def _refuse_wrong(self, state: np.ndarray) -> None:

@@ -150,7 +150,8 @@ def refuse_rest(texts: dict[str, str], schema: Any, also: Iterable[str] = ()) ->
         UserError: an argument is left.
     """
     if texts:
-        raise unknown_setting(next(iter(texts)), [*settings(schema), "game.options", *also])
+        of_games = ["game.options"] if issubclass(schema, GameSettings) else []
+        raise unknown_setting(next(iter(texts)), [*settings(schema), *of_games, *also])
 
 
 def load_game(name: str, options: dict[str, Any], prefix: str = "game.options.") -> Game:

@@ -85,7 +85,7 @@ class Greeting:
 
     Attributes:
         process: the process's id on its machine.
-        version: azero's version and a digest of its sources.
+        version: azero's version and a digest of the sources that games depend on.
         tokens: whether its cluster asks for tokens.
         ready: the stage that it is ready for.
         digest: of all networks' answers to the fixed positions.
@@ -435,7 +435,7 @@ def positions_digest(inference: Inference, planes: np.ndarray, choice: Inference
 
 @functools.cache  # the sources that count are those that this process has loaded
 def own_version() -> str:
-    """Return azero's version, a digest of its sources, and Python's version."""
+    """Return azero's version, a digest of the sources that games depend on, and Python's version."""
     python = ".".join(platform.python_version_tuple()[:2])
     return f"azero {azero.__version__} ({sources_digest()}), Python {python}"
 

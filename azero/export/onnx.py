@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+import azero
 from azero.config.schema import UserError
 from azero.export.readme import readme
 from azero.export.torchscript import with_plain_dense
@@ -42,7 +43,8 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
     except ImportError as missing:
         raise UserError('format=onnx needs the package onnx; pip install "azero[onnx]".') from missing
     text, model = readme(game, facts), onnx.load_from_string(traced(network))
-    model.doc_string, model.producer_name = text, "azero"
+    model.doc_string, model.graph.name = text, "azero"
+    model.producer_name, model.producer_version = "azero", azero.__version__
     onnx.helper.set_model_props(model, {"README": text, **facts})
     write_for_user(path, model.SerializeToString(deterministic=True))
 

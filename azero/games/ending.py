@@ -23,12 +23,17 @@ def score_text(game: Game, state: np.ndarray) -> str:
     return "" if game.board is None or game.board.score_text is None else game.board.score_text(state)
 
 
-def result_text(game: Game, state: np.ndarray) -> str:
-    """Return who has won, and by how much, such as "Black wins by 3.5 points"; "" before the end."""
-    if not game.is_terminal(state):
-        return ""
+def result_text(game: Game, state: np.ndarray, outcome: float | None = None) -> str:
+    """Return who has won, and by how much, such as "Black wins by 3.5 points"; "" before the end.
+
+    outcome: of a game that has ended, for the first player; None: what the rules say.
+    """
+    if outcome is None:
+        if not game.is_terminal(state):
+            return ""
+        outcome = game.first_outcome(state)
     wins = [f"{player_name(game, player)} wins" for player in (0, 1)]
-    return outcome_text(game, state, game.first_outcome(state), wins, "Draw")
+    return outcome_text(game, state, outcome, wins, "Draw")
 
 
 def outcome_text(

@@ -62,7 +62,8 @@ def read_book(game: Game, path: Path, key: str = "book") -> tuple[list[int], ...
         UserError: the file is missing or empty, a move is not legal, or an opening ends the game.
     """
     with explaining_failure(f"{key}={path} cannot be read"):
-        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        data = path.read_bytes()
+    lines = [line.split() for line in data.decode("utf-8", "replace").splitlines() if line.strip()]
     if not lines:
         raise UserError(f"{key}={path} holds no opening.")
     return tuple(read_opening(game, line, f"{key}={path}").actions for line in lines)

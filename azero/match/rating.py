@@ -73,12 +73,6 @@ def elo_difference(expected_score: float, limit: float = ELO_LIMIT) -> float:
     return max(-limit, min(limit, ELO_SCALE * math.log10(expected_score / (1 - expected_score))))
 
 
-def elo_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
-    """Return `score_interval` in Elo points."""
-    lower, upper = score_interval(wins, draws, losses)
-    return elo_difference(lower), elo_difference(upper)
-
-
 def measured(wins: int, draws: int, losses: int) -> dict[str, float]:
     """Return a match's score and Elo difference, and the limits of their 95 % intervals, by name."""
     found = (score(wins, draws, losses), *score_interval(wins, draws, losses))

@@ -218,10 +218,7 @@ class PvMcts(Thinking):
 
     def read(self) -> Thought | None:
         """Return what the latest search of a lone game has found; None: nothing yet."""
-        if (found := read_search(self.searches, 0)) is None:
-            return None
-        left = int(self.tree.searches["simulations_left"][0])
-        return found._replace(nodes=min(found.visits, self.searches.budget - left))
+        return read_search(self.searches, 0)
 
     def growing(self) -> NetworkSearch:
         """Return the search as one that grows; see `Analyst`."""
@@ -290,7 +287,9 @@ def read_search(searches: Searches, b: int, path: Sequence[int] = ()) -> Thought
     if node == ROOT and visits.any():
         best = int(searches.choose(np.array([b]), ONLY_GAME, GREEDY)[0])
     value = float(nodes["value_sum"][node] / max(1, nodes["node_visits"][node]))
-    return Thought(best, int(visits.sum()), value, moves)
+    left = int(searches.tree.searches["simulations_left"][b])
+    made = min(int(visits.sum()), searches.budget - left) if node == ROOT else 0
+    return Thought(best, int(visits.sum()), value, moves, nodes=made)
 
 
 def read_move(tree: Tree, b: int, node: int, edge: np.void) -> Move:

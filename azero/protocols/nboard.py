@@ -123,8 +123,8 @@ class NBoard:
             part = GameInProgress(self.game)
             part.states = self.playing.states[: number + 1]
             part.actions = self.playing.actions[:number]
-            if part.is_over:
-                value = self.game.outcome(part.state)
+            if (outcome := part.outcome) is not None:
+                value = outcome * (1 - 2 * part.to_play)
             else:
                 value = self.search(part, 0).value
                 if self.stopping():

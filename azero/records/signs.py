@@ -9,12 +9,13 @@ from azero.records.record import RecordNode
 
 TAG = "PGNTAG"  # the property of a game: a PGN's other tags, name and text with a space between
 NAG = "NAG"  # the property of a node: the numbers of its signs
-SIGNS = {  # after a move, and their NAGs; with ASCII as older programs write them
-    **{"!": "1", "?": "2", "!!": "3", "??": "4", "!?": "5", "?!": "6", "□": "7", "=": "10", "∞": "13"},
-    **{"+=": "14", "⩲": "14", "=+": "15", "⩱": "15", "+/-": "16", "±": "16", "-/+": "17", "∓": "17"},
-    **{"+-": "18", "+−": "18", "-+": "19", "−+": "19", "⨀": "22", "N": "146"},
+MARKS = {"!": "1", "?": "2", "!!": "3", "??": "4", "!?": "5", "?!": "6"}  # of a move, and their NAGs
+SIGNS = MARKS | {  # of the position too, as older programs write them
+    **{"□": "7", "=": "10", "∞": "13", "⨀": "22", "N": "146"},
+    **{"+=": "14", "+/=": "14", "⩲": "14", "=+": "15", "=/+": "15", "⩱": "15"},
+    **{"+/-": "16", "±": "16", "-/+": "17", "∓": "17", "+-": "18", "+−": "18", "-+": "19", "−+": "19"},
 }
-GLYPHS = {number: sign for sign, number in [*SIGNS.items()][:6]} | {
+GLYPHS = {number: sign for sign, number in MARKS.items()} | {
     **{"7": "□", "8": "□", "10": "=", "11": "=", "12": "=", "13": "∞", "14": "⩲", "15": "⩱", "16": "±"},
     **{"17": "∓", "18": "+−", "19": "−+", "22": "⨀", "23": "⨀", "44": "=∞", "45": "=∞", "146": "N"},
 }

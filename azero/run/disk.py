@@ -89,8 +89,13 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 def replacing(path: Path, synced: bool = True) -> Iterator[Path]:
     """Yield a temporary name; the file that the block writes there replaces `path` when the block ends.
 
-    If the block raises, nothing is left. synced: whether the content is on the disk first.
+    If the block raises, nothing is left. synced: whether the content is on the disk first. A link stays one;
+    what is no file, such as a pipe, is written to directly.
     """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = Path(os.path.realpath(path))
     temporary = temporary_beside(path)
     try:
         yield temporary

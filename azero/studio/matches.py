@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 from starlette.requests import Request
 from starlette.routing import Route
 
+from azero.config.reading import is_whole
 from azero.config.schema import UserError, option_words
 from azero.games.game import Game
 from azero.games.titles import game_title
@@ -37,6 +38,7 @@ MOST_PLAYERS = 8
 MOST_GAMES = 10_000  # of a pair
 MOST_KEPT = 1000
 SHOWN_GAMES = 200
+REPAIR = "delete it, or put a copy of it back"
 MISSING = "There is no such match."
 NUMBER, NUMBERED = re.compile(r"[0-9]{6}"), r"([0-9]{6})\..*"
 
@@ -65,7 +67,7 @@ class Matches:
         path = self.folder / f"{name}.json"
         if not NUMBER.fullmatch(name) or not path.exists():
             raise Refusal(404, MISSING)
-        with self.studio.reading(str(path)):
+        with self.studio.reading(str(path), REPAIR):
             about: dict[str, Any] = json.loads(path.read_bytes())
             if not isinstance(about, dict) or not can_be_sent(about):
                 raise ValueError("it describes no match")
@@ -91,7 +93,7 @@ class Matches:
         game = self.studio.make_game(asked.get("game"), asked.get("options"))
         sides = asked.get("players", [asked.get("first"), asked.get("second")])
         games = asked.get("games", 20)
-        if not isinstance(games, int) or isinstance(games, bool) or games % 2 or not 2 <= games <= MOST_GAMES:
+        if not is_whole(games, 2, MOST_GAMES) or games % 2:
             asked_for = f"an even number from 2 to {MOST_GAMES:,}, because colours alternate"
             raise FieldMistake("games", f"Games must be {asked_for}.")
         if not isinstance(sides, list) or not 2 <= len(sides) <= MOST_PLAYERS:
@@ -140,7 +142,7 @@ class Matches:
             process = self.processes[name]
             return process.pid if process.poll() is None else 0
         pid = about.get("pid", 0)
-        return pid if is_whole(pid) and pid and is_running(pid, f"record={self.record(name)}") else 0
+        return pid if is_whole(pid, 1, 2**31) and is_running(pid, f"record={self.record(name)}") else 0
 
     def is_playing(self, name: str) -> bool:
         """Return whether a process plays a match."""
@@ -180,7 +182,7 @@ class Matches:
     def summary(self, name: str) -> dict[str, Any]:
         """Return a match as the list shows it, also if its description is damaged."""
         try:
-            with self.studio.reading(str(self.folder / f"{name}.json")):
+            with self.studio.reading(str(self.folder / f"{name}.json"), REPAIR):
                 return self.row(name, self.about(name))
         except UserError as damage:
             return {
@@ -254,11 +256,6 @@ class Matches:
         }
 
 
-def is_whole(value: object, least: int = 0, most: int = 2**31) -> TypeGuard[int]:
-    """Return whether a value that was read from JSON is a whole number in bounds."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
-
-
 def game_of(line: bytes, players: int) -> dict[str, Any] | None:
     """Return the game in a line of a record; None if the line is damaged."""
     try:
@@ -269,8 +266,8 @@ def game_of(line: bytes, players: int) -> dict[str, Any] | None:
             and {first, second} <= set(range(players))
             and is_number(game["outcome"], -1, 1)
             and all(isinstance(move, str) for move in game["moves"])
-            and is_whole(game["number"])
-            and is_whole(game["opening_plies"])
+            and is_whole(game["number"], 0)
+            and is_whole(game["opening_plies"], 0)
         )
     except (UserError, LookupError, TypeError, ValueError, AttributeError):
         return None

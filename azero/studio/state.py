@@ -73,13 +73,18 @@ class Studio:
             self.questions -= 1
 
     @contextmanager
-    def reading(self, what: str) -> Iterator[None]:
-        """Turn any error of a block that reads files into a UserError that says what is damaged."""
+    def reading(self, what: str, advice: str = "") -> Iterator[None]:
+        """Turn any error of a block that reads files into a UserError that says what is damaged.
+
+        advice: what to do, where the error itself helps nobody; else the terminal gets it.
+        """
         try:
             yield
         except (UserError, Refusal):
             raise
         except Exception as failure:  # what a damaged file holds can raise nearly anything
+            if advice:
+                raise UserError(f"{what} is damaged; {advice}.") from failure
             self.report(failure)
             said = " ".join(f"{type(failure).__name__}: {failure}".split())[:200].rstrip(".:")
             raise UserError(f"{what} is damaged ({said}).") from failure

@@ -36,7 +36,7 @@ WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and c
 PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 COMPILING = "Compiling, once on this machine; it may take a minute."
-LOOK_SECONDS = 0.1  # between two looks at whether a page watches
+WATCH_SECONDS = 0.1  # between two looks at whether a page watches
 UNWATCHED_SECONDS = 5.0  # after the last page has left, an analysis or a review goes on, as for a reload
 LONGEST_LINE = 12  # moves
 LEAST_NOTED = 50  # simulations, before what a search finds counts as the value of a position
@@ -270,7 +270,7 @@ class GameTable:
                     self.analysis.on = False
                 self.end_review()
                 self.changed()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def do_jobs(self) -> None:
         """Do what is to be done until nothing is left."""

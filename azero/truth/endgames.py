@@ -25,14 +25,14 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games import make_game
-from azero.games.chess import FORMS
+from azero.games.chess import FORMS, plies_of
 from azero.games.game import Game, rules_at
 from azero.games.kit import piece_moves as pieces
 from azero.games.kit.bits import lowest_bit
 from azero.games.kit.board import square_symmetries
 from azero.games.kit.fen import LETTERS
 from azero.games.kit.piece_moves import FLAGS, KINGS, PAWNS
-from azero.games.kit.piece_play import PLY, STATE_WORDS, finish, turned
+from azero.games.kit.piece_play import CLOCK, CLOCK_END, PLY, STATE_WORDS, finish, turned
 from azero.games.legal import list_legal, make_legal
 from azero.kernels.compiled import inner, kernel
 from azero.truth.positions import ILLEGAL, PositionSet
@@ -399,6 +399,21 @@ def solve_variant(variant: str, material: str) -> Ending:
     follow_moves(addresses, layout, lower, promoted, *board, counts, edges, buffers, legal)
     solve_backwards(counts, edges, values, np.int16(promoted.max()))
     return Ending(game, material, layout, values, lower, promoted)
+
+
+def table_scores(game: Game, state: np.ndarray) -> np.ndarray | None:
+    """Return the exact score of each move of an unfinished state [S], [A] int64; None: no table knows it.
+
+    The tables do not know the plies without a capture or a pawn's move, nor those of the game: a state where
+    either could end a line that they know is left to others.
+    """
+    if game.name != "chess" or (material := material_of(state)) not in endings_of(game):
+        return None
+    scores = solve_ending(game, material).scores(state)
+    longest = int(np.abs(scores[scores != ILLEGAL]).max())
+    clock = int(state[FLAGS]) >> int(CLOCK) & 255
+    ends = clock + longest >= CLOCK_END or plies_of(state) + longest >= game.max_plies
+    return None if ends else scores
 
 
 def solve_ending(game: Game, material: str) -> Ending:

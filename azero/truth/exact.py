@@ -12,10 +12,8 @@ import numpy as np
 from azero.classic.deepening import Found, Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.games.kit.piece_moves import OWN
-from azero.games.kit.piece_play import CLOCK_END
 from azero.players import never
-from azero.truth.endgames import endings_of, material_of, solve_ending
+from azero.truth.endgames import table_scores
 from azero.truth.known import is_connect_four
 from azero.truth.positions import ILLEGAL
 from azero.truth.solvers import BitBullyOracle, solve_in
@@ -29,7 +27,6 @@ class ExactValues:
     def __init__(self, game: Game, seconds: float) -> None:
         """`seconds` limits azero's own search of a position, in CPU time: another program may be busy."""
         self.game, self.seconds = game, seconds
-        self.endings = endings_of(game)
         self.bitbully: BitBullyOracle | None = None
         self.searcher: Searcher | None = None
         if is_connect_four(game.name, game.options):
@@ -44,10 +41,8 @@ class ExactValues:
 
     def value(self, state: np.ndarray, stopping: Callable[[], bool] = never) -> float | None:
         """Return the value of an unfinished state [S] for the player to move; None: it is not found."""
-        if self.endings and (material := material_of(state)) in self.endings:
-            return self.ending_value(state, material)
-        if self.bitbully is not None:
-            scores = self.bitbully.score_moves(state)
+        scores = table_scores(self.game, state) if self.bitbully is None else self.bitbully.score_moves(state)
+        if scores is not None:
             return float(np.sign(scores[scores != ILLEGAL]).max())
         found = self.solve(state, stopping)
         return None if found is None else found.value
@@ -64,15 +59,3 @@ class ExactValues:
         if self.searcher is None:
             return None
         return solve_in(self.seconds, self.searcher, state, stopping)
-
-    def ending_value(self, state: np.ndarray, material: str) -> float | None:
-        """Return the value of an ending of chess: whoever has the third piece wins, or it is a draw.
-
-        The table does not know the plies without a capture or a pawn's move, so None where they could end it.
-        """
-        plies = solve_ending(self.game, material).plies(state)
-        if plies is None:
-            return 0.0
-        if int(self.game.text(state).split()[4]) + plies >= CLOCK_END:
-            return None
-        return 1.0 if int(state[OWN]).bit_count() == 2 else -1.0

@@ -19,7 +19,7 @@ from azero.classic.deepening import Found, Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.players import never
-from azero.truth.endgames import endings_of, material_of, solve_ending
+from azero.truth.endgames import table_scores
 from azero.truth.known import is_connect_four
 from azero.truth.positions import ILLEGAL
 
@@ -86,8 +86,8 @@ class SearchOracle:
     def score_moves(self, state: np.ndarray) -> np.ndarray:
         """See `Oracle.score_moves`."""
         game = self.game
-        if game.name == "chess" and (material := material_of(state)) in endings_of(game):
-            return solve_ending(game, material).scores(state)
+        if (known := table_scores(game, state)) is not None:
+            return known
         scores = np.full(game.num_actions, ILLEGAL, np.int64)
         for action in game.legal_actions(state):
             after = game.step(state, action)

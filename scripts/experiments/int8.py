@@ -23,7 +23,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.match.lockstep import MatchGame, play_match
 from azero.match.openings import random_openings
-from azero.match.rating import elo_interval, pair_counts, sequential_test
+from azero.match.rating import measured, pair_counts, sequential_test
 from azero.network.backends import candidates, make_inference
 from azero.network.choosing import answers_of, apart
 from azero.network.folded import FoldedNetwork
@@ -70,13 +70,13 @@ def play(
 def decision_of(outcomes: list[float], distinct: int) -> str:
     """Print the score so far and return the decision."""
     won, drawn, lost = (outcomes.count(outcome) for outcome in (1.0, 0.0, -1.0))
-    low, high = elo_interval(won, drawn, lost)
+    found = measured(won, drawn, lost)
     pairs = pair_counts(outcomes)
     test = sequential_test(pairs, elo0=-10.0, elo1=0.0)
     print(
         f"{len(outcomes):6,} games, {distinct:6,} distinct: {won} won, {drawn} drawn, {lost} lost,", end=" "
     )
-    print(f"Elo {low:+.1f} to {high:+.1f}; pairs {pairs},", end=" ")
+    print(f"Elo {found['elo_low']:+.1f} to {found['elo_high']:+.1f}; pairs {pairs},", end=" ")
     print(f"log likelihood ratio {test.llr:+.2f} of {test.lower:.2f} to {test.upper:.2f}", flush=True)
     return test.decision
 

@@ -99,6 +99,8 @@ def test_a_game_in_progress_is_a_draw_at_its_bound() -> None:
         at.play(0)
     at.undo()
     assert at.outcome is None and at.legal_actions()
+    played = Champion(at.game, FakeInference(at.game), SEARCH).play_game()
+    assert (len(played.moves), played.outcome, played.result) == (9, 0.0, "Draw")
 
 
 def test_a_search_deeper_than_the_bound_stays_within_its_arrays() -> None:

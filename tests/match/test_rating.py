@@ -14,8 +14,8 @@ from azero.match.rating import (
     ELO_LIMIT,
     PAIR_SCORES,
     elo_difference,
-    elo_interval,
     expected_score,
+    measured,
     most_likely,
     pair_counts,
     ratings,
@@ -34,7 +34,7 @@ def test_a_draw_is_half_a_win() -> None:
 
 @pytest.mark.parametrize("match", [(0, 0, 0), (-1, 3, 0)])
 def test_no_games_are_no_match(match: tuple[int, int, int]) -> None:
-    for function in (score, score_interval, elo_interval):
+    for function in (score, score_interval, measured):
         with pytest.raises(ValueError, match="are no match"):
             function(*match)
 
@@ -106,7 +106,8 @@ def test_a_score_outside_its_range_has_no_elo(wrong: float) -> None:
 
 @given(matches)
 def test_the_elo_interval_holds_the_elo_difference(match: tuple[int, int, int]) -> None:
-    lower, upper = elo_interval(*match)
+    found = measured(*match)
+    lower, upper = found["elo_low"], found["elo_high"]
     assert -ELO_LIMIT <= lower <= elo_difference(score(*match)) <= upper <= ELO_LIMIT
 
 

@@ -100,7 +100,7 @@ def test_a_function_of_somebody_else_is_left_to_numba(module: Path) -> None:
     assert pickle.loads(index.read_bytes()) == numba.__version__  # azero's begin with a checksum
 
 
-def test_functions_of_azero_are_kept_in_its_folder_with_the_digest_of_all_sources(module: Path) -> None:
+def test_functions_of_azero_are_kept_in_its_folder_with_the_digest_of_its_sources(module: Path) -> None:
     code = (
         "import azero.kernels.hashing as hashing; from azero.process import kernel_cache\n"
         "print(hashing.hash_words._cache.cache_path, kernel_cache.sources_digest())"

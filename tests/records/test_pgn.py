@@ -290,9 +290,11 @@ def test_the_moves_of_a_game_have_a_limit_however_few_positions_they_make(
 
 
 def test_signs_of_older_programs_are_read() -> None:
-    (record,) = read_pgn("1. e4 ! += e5 N (1... c5 =) 2. Nf3 +/- Nc6 -+ 3. Bb5 ± a6?! 1/2".encode())
+    (record,) = read_pgn(
+        "1. e4 ! += e5 N (1... c5 =) 2. Nf3 +/- Nc6 -+ 3. Bb5 ± a6?! 4. Ba4 +/= Nf6 =/+ 1/2".encode()
+    )
     signs = [node.properties.get(NAG, []) for node in record.nodes[1:]]
-    assert signs == [["1", "14"], ["146"], ["10"], ["16"], ["19"], ["16"], ["6"]]
+    assert signs == [["1", "14"], ["146"], ["10"], ["16"], ["19"], ["16"], ["6"], ["14"], ["15"]]
     assert record.outcome == 0.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -27,7 +28,7 @@ from azero.records.summary import Summary
 from azero.records.walk import positions
 from azero.replay.examples import GameRecord, pairs_of
 from azero.replay.shards import load_games
-from azero.run.disk import write_for_user
+from azero.run.disk import replacing, write_for_user
 from azero.run.run import Run
 
 GAME = make_game("tictactoe")
@@ -271,6 +272,22 @@ def test_a_file_is_replaced_only_by_a_whole_one(tmp_path: Path) -> None:
     with open_records(path, overwrite=True) as write:
         write(Record(GAME))
     assert json.loads(path.read_text())["game"] == "tictactoe"
+
+
+def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path: Path) -> None:
+    real, link, pipe = (tmp_path / name for name in ("real", "link", "pipe"))
+    real.write_text("old")
+    link.symlink_to(real.name)
+    with replacing(link) as place:
+        place.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(pipe) as place:
+        place.write_text("told")
+    assert os.read(reader, 10) == b"told" and pipe.is_fifo()
+    os.close(reader)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "real"]
 
 
 def test_a_file_of_the_user_s_with_a_temporary_name_stays(tmp_path: Path) -> None:

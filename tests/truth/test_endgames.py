@@ -8,8 +8,9 @@ import pytest
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.truth import judging
-from azero.truth.endgames import Ending, endings_of, solve_ending
+from azero.truth.endgames import Ending, endings_of, solve_ending, table_scores
 from azero.truth.positions import ILLEGAL
+from azero.truth.solvers import make_oracle
 
 # Plies of the longest mate. 8 x 8: 10, 16, 28 and 33 moves (KQK, KRK, KPK, KBNK), as endgame tables have them
 LONGEST = {"KQK": 19, "KRK": 31, "KPK": 55, "KBK": -1, "KNK": -1}
@@ -92,6 +93,17 @@ def worth(scores: np.ndarray) -> np.ndarray:
     """How good moves are: fast wins, draws, slow losses, illegal ones last."""
     wins, losses = (scores > 0), (scores < 0) & (scores != ILLEGAL)
     return np.where(wins, 1000 - scores, np.where(losses, -1000 - scores, np.where(scores == 0, 0, -9999)))
+
+
+def test_no_table_answers_where_the_fifty_moves_may_end_the_game_first() -> None:
+    game = make_game("chess", variant="gardner")
+    state = game.position("k4/5/2K2/5/1R3 w - - 97 80")
+    assert table_scores(game, state) is None
+    scores = make_oracle(game, 60.0).score_moves(state)
+    assert [game.action_name(state, int(action)) for action in np.flatnonzero(scores > 0)] == ["c3c4"]
+    early = game.position("k4/5/2K2/5/1R3 w - - 0 1")
+    known = table_scores(game, early)
+    assert known is not None and (known[known != ILLEGAL] > 0).sum() > 1
 
 
 def test_a_position_of_other_pieces_is_refused() -> None:
