@@ -112,6 +112,7 @@ SICK = {
         case(cluster__workers=8.0, time__selfplay=0.1, cluster__play_seconds=10.0, time__train=60.0),
     ],
     "gate": [case(evaluate__promoted=0.0)],
+    "files": [case(settings={"network.file": "/gone/net.py"})],
     "left out": [replace(case(), aside=[AsideEntry(2, 37, "killed"), AsideEntry(4, 5, "no memory")])],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
@@ -162,6 +163,7 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
             or "workers" in after
             or "play_game" in after
             or "end those programs" in after
+            or "put what is missing back" in after
         )
 
 
