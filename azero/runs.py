@@ -18,8 +18,8 @@ from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_
 from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import format_size, table_text
-from azero.report.listing import age_text, facts_of, names_by_use, remove_run, size_of_run
-from azero.run.folder import last_used, names_of_runs, names_of_shipped, names_without_state, paths_of
+from azero.report.listing import age_text, facts_of, remove_run, runs_by_use, size_of_run
+from azero.run.folder import names_of_runs, names_of_shipped, names_without_state, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -93,13 +93,13 @@ def lengths_of(names: Sequence[str]) -> list[int]:
 
 def rows_of(config: Config) -> list[RunRow]:
     """Return a row for each run, the one used last first."""
-    return [row_of(config, name) for name in names_by_use(config)]
+    return [row_of(config, name, used) for name, used in runs_by_use(config)]
 
 
-def row_of(config: Config, name: str) -> RunRow:
-    """Return what the list says of a run."""
+def row_of(config: Config, name: str, used: float) -> RunRow:
+    """Return what the list says of a run; used: when it was last used."""
     paths = paths_of(config, name)
-    size, used = size_of_run(paths), last_used(config, name)
+    size = size_of_run(paths)
     try:
         return RunRow(run=name, **facts_of(Run.read(config, name)), bytes=size, last_used=used)
     except UserError:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 
 from azero.cli.arguments import refuse_rest, split_words, take_settings
 from azero.cli.hydra_program import one_sentence
+from azero.cli.programs import answers_flag
 from azero.config.schema import UserError, setting
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
@@ -199,8 +200,7 @@ def begin_engines(commands: Sequence[str], game: Game) -> list[Engine]:
 
 def main() -> int:
     """Play the games that the command line asks for; return the exit status."""
-    if {"--help", "-h"} & set(sys.argv[1:]):
-        print(__doc__)
+    if answers_flag(sys.argv[1:], lambda: __doc__ or ""):
         return 0
     asked = parse(sys.argv[1:])
     game = make_game(asked.game) if asked.game in SHIPPED else make_game("chess", variant=asked.game)

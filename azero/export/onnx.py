@@ -16,11 +16,10 @@ from pathlib import Path
 import azero
 from azero.config.schema import UserError
 from azero.export.readme import readme
-from azero.export.torchscript import with_plain_dense
+from azero.export.torchscript import traceable_network
 from azero.games.game import Game
-from azero.network.folded import folded
-from azero.network.model import Network, OwnNetwork
-from azero.network.own import check_trace, traceable
+from azero.network.model import Network
+from azero.network.own import traceable
 from azero.run.disk import write_for_user
 
 OPERATIONS = 17  # version of ONNX's operations, of 2022
@@ -53,15 +52,12 @@ def traced(network: Network) -> bytes:
     """Return a network as an ONNX file, by torch; UserError: it cannot be traced."""
     import torch
 
-    buffer, shape = io.BytesIO(), network.planes_shape
-    plain = with_plain_dense(folded(network).eval())
-    if isinstance(network, OwnNetwork):
-        check_trace(plain, shape, network.config.file)
+    plain, buffer = traceable_network(network), io.BytesIO()
     with warnings.catch_warnings(), traceable():
         warnings.simplefilter("ignore")  # that this way of torch's is deprecated; the other needs a package
         torch.onnx.export(
             plain,
-            (torch.zeros(2, *shape),),
+            (torch.zeros(2, *network.planes_shape),),
             buffer,  # type: ignore[arg-type]
             input_names=["planes"],
             output_names=["policy", "value"],

@@ -37,10 +37,7 @@ def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], pa
     """
     import torch  # here, because a program's help needs no torch
 
-    plain = with_plain_dense(folded(network).eval())
-    if network.config.file:
-        check_trace(plain, game.planes_shape, network.config.file)
-    buffer = io.BytesIO()
+    plain, buffer = traceable_network(network), io.BytesIO()
     with warnings.catch_warnings(), torch.inference_mode(False), traceable():
         warnings.simplefilter("ignore", DeprecationWarning)
         # the number of the value head's outputs, which is the same for all inputs
@@ -48,6 +45,14 @@ def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], pa
         traced = torch.jit.trace(plain, torch.zeros(2, *game.planes_shape), check_trace=False)
         torch.jit.save(traced, buffer, _extra_files={"README.md": readme(game, facts)})
     write_for_user(path, buffer.getvalue())
+
+
+def traceable_network(network: Network) -> Module:
+    """Return a folded network that torch's tracers know; UserError: one of one's own cannot be traced."""
+    plain = with_plain_dense(folded(network).eval())
+    if network.config.file:
+        check_trace(plain, network.planes_shape, network.config.file)
+    return plain
 
 
 def with_plain_dense(network: Module) -> Module:

@@ -19,10 +19,10 @@ from azero.run.run import Run
 from azero.run.state import State
 
 
-def names_by_use(config: Config) -> list[str]:
-    """Return the names of all runs, also of those without their state, the one used last first."""
+def runs_by_use(config: Config) -> list[tuple[str, float]]:
+    """Return all runs, also those without their state, and when each was last used, the latest first."""
     names = [*names_of_runs(config), *names_without_state(config)]
-    return sorted(names, key=lambda name: -last_used(config, name))
+    return sorted(((name, last_used(config, name)) for name in names), key=lambda run: -run[1])
 
 
 def facts_of(run: Run) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from itertools import islice
 
 import numpy as np
 
@@ -106,5 +107,6 @@ def positions_to_time(game: Game, count: int, seed: int) -> np.ndarray:
     """Return planes [count, C, H, W] of positions of random play, to time and compare backends with."""
     rng, planes = np.random.default_rng(seed), list[np.ndarray]()
     while len(planes) < count:
-        planes += [game.planes(state) for state in random_game(game, rng) if not game.is_terminal(state)]
-    return np.stack(planes[:count])
+        states = islice(random_game(game, rng), count - len(planes))
+        planes += [game.planes(state) for state in states if not game.is_terminal(state)]
+    return np.stack(planes)

@@ -23,7 +23,7 @@ from azero.match.elo_table import COLUMNS as COLUMNS_OF_RATINGS
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
 from azero.report.console import format_seconds, format_size
-from azero.report.listing import age_text, facts_of, names_by_use, size_of_run
+from azero.report.listing import age_text, facts_of, runs_by_use, size_of_run
 from azero.report.metrics_csv import is_row, read_lines, read_stats
 from azero.run.folder import LOCK, last_holder, last_used, paths_of
 from azero.run.run import Run
@@ -143,22 +143,22 @@ def table_of(rows: Rows) -> dict[str, Any]:
     return {"head": ["cycle", *(title for title, _, _ in head), "time"], "rows": lines}
 
 
-def row_of(studio: Studio, name: str) -> dict[str, Any]:
-    """Return a run's line in the list."""
-    used = {
+def row_of(studio: Studio, name: str, used: float) -> dict[str, Any]:
+    """Return a run's line in the list; used: when it was last used."""
+    size_and_age = {
         "size": format_size(size_of_run(paths_of(studio.config, name))),
-        "age": age_text(time.time() - last_used(studio.config, name)),
+        "age": age_text(time.time() - used),
     }
     try:
         with studio.reading(f"Run {name}"):
             run = Run.read(studio.config, name)
-            row = {**describe(studio, run), **facts_of(run), **used}
+            row = {**describe(studio, run), **facts_of(run), **size_and_age}
             if not can_be_sent(row):
                 raise ValueError("a value is no number")
             return row
     except UserError as damage:
         row = {"name": name, "state": "damaged", "sentence": str(damage), "title": "", "strength": ""}
-        return {**row, "cycle": "", **used}
+        return {**row, "cycle": "", **size_and_age}
 
 
 def describe(studio: Studio, run: Run) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def is_rating(row: Mapping[Any, Any]) -> bool:
 
 def list_runs(studio: Studio) -> dict[str, Any]:
     """Return all runs, the one used last first."""
-    return {"runs": [row_of(studio, name) for name in names_by_use(studio.config)]}
+    return {"runs": [row_of(studio, name, used) for name, used in runs_by_use(studio.config)]}
 
 
 def view_run(studio: Studio, name: str) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
     rows, state = read_stats(run.paths.metrics_csv, run.state.cycle), run.state
     _, game = studio.jobs.game_of(run)
     return {
-        **row_of(studio, name),
+        **row_of(studio, name, last_used(studio.config, name)),
         "sentence": " ".join(filter(None, (studio.jobs.state(name)[1], damage_of(run)))),
         "play": game,
         "cycles": state.config.get("cycles"),
