@@ -64,6 +64,8 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
         "title": game_title(name, options),
         "heading": game_heading(game),
         "board": board_json(game),
+        "chess": game.name == "chess"
+        and {"first": game.text(game.initial_state()), "maxPlies": game.max_plies},
         "layout": module.layout,
         "packing": packed.description,
         "width": WIDTHS[weights],

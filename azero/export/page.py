@@ -18,7 +18,8 @@ from azero.page.board import STATIC as SHARED
 STATIC = Path(__file__).parent / "static"
 WORKER = [STATIC / "weights.js", STATIC / "engine.js", STATIC / "worker.js"]
 SCRIPT = [SHARED / "elements.js", SHARED / "moving.js", SHARED / "marking.js", SHARED / "board.js"]
-SCRIPT += [SHARED / "keys.js", SHARED / "ears.js", STATIC / "ends.js", STATIC / "page.js"]
+SCRIPT += [SHARED / "keys.js", SHARED / "ears.js", STATIC / "chess.js"]
+SCRIPT += [STATIC / "ends.js", STATIC / "page.js"]
 STYLE = [SHARED / "palette.css", SHARED / "look.css", STATIC / "page.css"]
 MODULE_WORDS = re.compile(r"^(import\b[^;]*;\n|export (?=const|let|function|async|class))", re.MULTILINE)
 
@@ -27,8 +28,8 @@ def page(about: dict[str, Any], wasm: bytes, weights: bytes) -> str:
     """Return the whole file.
 
     Args:
-        about: what `static/page.js` reads: title, heading, board, facts, layout, packing and the bytes of
-            a weight.
+        about: what `static/page.js` reads: title, heading, board, chess (false or its first position and
+            length), facts, layout, packing and the bytes of a weight.
         wasm: the module of the game, its search and its network.
         weights: the network's, packed.
     """

@@ -36,7 +36,7 @@ UNTRAINED = {
         for name, options in FIGURES.items()
     },
 }
-OVER = r"(You win|azero wins|A draw)( by [a-z -]+)?\."
+OVER = r"(You win|azero wins|A draw)( by [a-z' -]+)?\."
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
@@ -194,6 +194,19 @@ def test_a_move_is_typed(open_page: Open) -> None:
     expect(field).to_have_value("")
     assert "b1, black knight" in stones(page)
     expect(open_page("tictactoe").get_by_label("Type a move")).to_be_hidden()
+
+
+def test_chess_is_typed_as_people_write_it_and_a_draw_has_its_reason(open_page: Open) -> None:
+    page = open_page("chess", "#moves=b1a3.b5c3.a3b1.c3b5.b1a3.b5c3.a3b1&you=both")
+    field = page.get_by_label("Type a move")
+    expect(page.locator(".moves li")).to_have_count(7)
+    for text, said in (("Nb4", "not a legal move"), ("xb2", "not a legal move"), ("Nb5+", "")):
+        field.fill(text)
+        field.press("Enter")
+        if said:
+            expect(page.locator(".toasts")).to_contain_text(f"{text} is {said}")
+    expect(page.locator(".moves li").nth(7)).to_have_text("c3b5")
+    expect(page.locator(".message")).to_have_text("A draw by repetition.")
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ from azero.games.laws.check import check_game
 from azero.games.titles import game_heading
 from azero.records.pictures import png_of, svg_of
 
-ENDS_JS = PROJECT / "azero" / "export" / "static" / "ends.js"
+STATIC = PROJECT / "azero" / "export" / "static"
 GO: dict[str, Any] = {"size": 5, "komi": 0.5}
 COUNTED = ".X.O./XXXOO/..XO./XXXOO/.X.O. X"  # c5 and c1 touch both
 SIZES: dict[str, dict[str, Any]] = {
@@ -108,39 +108,46 @@ def test_the_count_of_discs() -> None:
     assert score_text(game, game.initial_state()) == "2 : 2"
 
 
+def random_states(game: Game, rng: np.random.Generator) -> list[np.ndarray]:
+    """Return all states of a random game."""
+    states = [game.initial_state()]
+    while not game.is_terminal(states[-1]):
+        states.append(game.step(states[-1], int(rng.choice(game.legal_actions(states[-1])))))
+    return states
+
+
 def random_end(game: Game, rng: np.random.Generator) -> np.ndarray:
     """Return the end of a random game."""
-    state = game.initial_state()
-    while not game.is_terminal(state):
-        state = game.step(state, int(rng.choice(game.legal_actions(state))))
-    return state
+    return random_states(game, rng)[-1]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_an_exported_page_shows_the_same_end(tmp_path: Path) -> None:
-    shutil.copy(ENDS_JS, tmp_path / "ends.mjs")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    for file in ("ends.js", "chess.js"):
+        shutil.copy(STATIC / file, tmp_path)
     asked, right = [], []
     for name, options in SIZES.items():
         game, rng = make_game(name, **options), np.random.default_rng(3)
         assert game.board
         for _ in range(10):
-            end = random_end(game, rng)
-            for state in (end, game.initial_state()):
+            states = random_states(game, rng)
+            history = [",".join(map(str, game.board.marks(state).ravel())) for state in states]
+            for state in (states[-1], states[0]):
                 over = game.is_terminal(state)
                 marks = game.board.marks(state).ravel().tolist()
                 outcome = game.first_outcome(state) if over else 0
-                asked.append([game.board.described(), marks, over, outcome])
+                chess = name == "chess" and {"first": game.text(states[0]), "maxPlies": game.max_plies}
+                asked.append([game.board.described(), marks, over, outcome, history, chess])
                 shown = end_json(game, state)
                 mated = game.alert(state) if over and outcome else None
-                # a page sees the pieces only, so that it does not know why a game of chess is a draw
-                score = "" if name == "chess" and mated is None else shown["score"]
-                right.append([set(shown["winning"]), shown["territory"], score, mated])
+                right.append([set(shown["winning"]), shown["territory"], shown["score"], mated])
     script = (
-        'import { readFileSync } from "node:fs"; import { endOf } from "./ends.mjs";'
+        'import { readFileSync } from "node:fs"; import { endOf } from "./ends.js";'
         'console.log(JSON.stringify(JSON.parse(readFileSync(0, "utf8")).map((each) => endOf(...each))));'
     )
-    (tmp_path / "main.mjs").write_text(script)
-    command = ["node", str(tmp_path / "main.mjs")]
+    (tmp_path / "main.js").write_text(script)
+    command = ["node", str(tmp_path / "main.js")]
     done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
     found = json.loads(done.stdout)
     assert [

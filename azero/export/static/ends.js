@@ -1,5 +1,7 @@
 // How a game has ended, from the marks on its board: the twins of azero/games/kit/ends.py.
 
+import { drawOf } from "./chess.js";
+
 const WAYS = [[0, 1], [1, 0], [1, 1], [1, -1]];
 const BESIDE = [[-1, 0], [0, -1], [0, 1], [1, 0]], BESIDE_HEXAGON = [...BESIDE, [-1, 1], [1, -1]];
 
@@ -66,15 +68,15 @@ function territoryOf(marks, rows, columns) {
 
 /**
  * Return what a page shows of marks, and of the end if it is one: {winning, territory, alert, score}.
- * outcome: of the end for the first player.
+ * outcome: of the end for the first player; history, chess: see `drawOf` of chess.js.
  */
-export function endOf({ rows: { length: rows }, columns: { length: columns }, ends, figures }, marks, over,
-  outcome) {
+export function endOf(board, marks, over, outcome, history, chess = null) {
+  const { rows: { length: rows }, columns: { length: columns }, ends, figures } = board;
   const count = (list, owner) => list.filter((mark) => mark === owner).length;
   const king = marks.indexOf(1 + 2 * figures.indexOf("king") + (outcome > 0 ? 1 : 0));
   const shown = { winning: [], territory: [], score: "",
-    alert: over && outcome && figures.includes("king") ? king : null };
-  if (shown.alert !== null) shown.score = "by checkmate";
+    alert: over && outcome && chess ? king : null };
+  if (over && chess) shown.score = outcome ? "by checkmate" : drawOf(board, history, chess);
   if ("count" in ends) shown.score = `${count(marks, 1)} : ${count(marks, 2)}`;
   if (!over) return shown;
   if ("inline" in ends) shown.winning = lineCells(marks, rows, columns, ends.inline);

@@ -3,6 +3,7 @@
 import { button, el, makeGauge, percent, slider, toast } from "./elements.js";
 import { canTurn, makeBoard, movesBeside } from "./board.js";
 import { playedText, say, shownText } from "./ears.js";
+import { readMove } from "./chess.js";
 import { endOf } from "./ends.js";
 import { key, listenKeys, showKeys, stepKeys } from "./keys.js";
 import { hasFigures, playerName } from "./moving.js";
@@ -44,7 +45,7 @@ function choice(name, values, onChange) {
 }
 
 function start(main, about) {
-  const { board: described, layout, title, heading } = about;
+  const { board: described, layout, title, heading, chess } = about;
   const { algorithms: [own], simulations, mostSimulations } = layout;
   const anytime = layout.algorithms.at(-1); // can end at any time
   const dotted = layout.actions?.some((name) => name.includes(".")); // then the address has numbers
@@ -128,16 +129,17 @@ function start(main, about) {
         : "That move is not legal.", true);
   }
 
-  /** Play the move whose name is in the field, such as e2e4. */
+  /** Play the move that is in the field, such as e2e4 or Nf3. */
   function playTyped(event) {
     event.preventDefault();
-    const name = typed.value.trim().toLowerCase();
-    if (!name) return;
+    const text = typed.value.trim();
+    if (!text) return;
     if (!ready() || position.terminal || !yours()) return refuse();
-    const action = position.legal.find((each) => position.names[each].toLowerCase() === name);
-    if (action === undefined) return toast(`${typed.value.trim()} is not a legal move here.`, true);
+    const fits = readMove(described, position, text, chess), names = fits.map((action) => position.names[action]);
+    if (!fits.length) return toast(`${text} is not a legal move here.`, true);
+    if (fits.length > 1) return toast(`${text} can be ${names.slice(0, -1).join(", ")} or ${names.at(-1)}.`, true);
     typed.value = "";
-    go([...moves, action]);
+    go([...moves, fits[0]]);
   }
 
   /** Make the board, seen from the side of who plays second with figures, unless someone has turned it. */
@@ -234,7 +236,8 @@ function start(main, about) {
     const last = position.last >= 0 && position.marks[position.last] ? position.last : null;
     showBoard();
     const playable = position.terminal ? [] : legal, marks = [...position.marks];
-    const end = endOf(described, marks, position.terminal, position.outcome);
+    const { terminal: over, outcome, history } = position;
+    const end = endOf(described, marks, over, outcome, history, chess);
     board.show({ marks, moves: playable, to_play: position.toPlay, last, ...end,
       last_from: position.lastFrom === null ? null : cellOrNull(position.lastFrom) },
       !position.terminal && yours());

@@ -23,6 +23,7 @@ function replay(moves) {
   engine.reset();
   const played = [], playedNames = [], movers = [], captured = [0, 0]; // the pieces that each player has taken
   let position = engine.position(), last = null, lastFrom = null;
+  const history = [String(position.marks)];
   for (const move of moves) {
     const action = position.legal.find((each) => each === move || position.names[each] === move);
     if (position.terminal || action === undefined) break;
@@ -33,11 +34,13 @@ function replay(moves) {
     engine.play(action);
     const before = position;
     position = engine.position();
+    history.push(String(position.marks));
     before.marks.forEach((mark, cell) => {
       if (mark && !position.marks[cell]) captured[mark % 2] += 1;
     });
   }
-  return { ...position, last, lastFrom, played, playedNames, captured, movers: [...movers, position.toPlay] };
+  return { ...position, last, lastFrom, played, playedNames, captured, history,
+    movers: [...movers, position.toPlay] };
 }
 
 /** Answer {id, moves, search}: what the search finds; without one, the position and the network's opinion. */
