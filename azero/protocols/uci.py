@@ -213,10 +213,12 @@ class Uci:
 
     def set_variant(self, name: str) -> None:
         """Begin a game of another variant of chess."""
-        if name not in self.variants():
-            raise UserError(f"there is no variant {printable(name)}; known are {', '.join(self.variants())}")
+        known = {each.lower(): each for each in self.variants()}
+        if name.lower() not in known:
+            raise UserError(f"there is no variant {printable(name)}; known are {', '.join(known.values())}")
+        name = known[name.lower()]
         if name != variant_of(self.game):
-            variant = next((own for own, known in STARTS.items() if known == name), name)
+            variant = next((own for own, other in STARTS.items() if other == name), name)
             self.begin_game(make_game("chess", variant=variant))
 
     def position(self, words: list[str]) -> None:

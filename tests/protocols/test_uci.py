@@ -343,7 +343,7 @@ def test_only_named_moves_are_searched() -> None:
 
 def test_the_variant_of_chess_can_be_chosen() -> None:
     name = "setoption name UCI_Variant value"
-    answers = session(f"{name} losalamos", "go nodes 30", f"{name} atomic")
+    answers = session(f"{name} LosAlamos", "go nodes 30", f"{name} atomic")
     game = make_game("chess", variant="losalamos")
     start = game.initial_state()
     assert bestmoves(answers)[0] in {game.action_name(start, each) for each in game.legal_actions(start)}
