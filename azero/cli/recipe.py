@@ -6,6 +6,7 @@ program too, and torch would keep the threads that a run sets.
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from omegaconf import OmegaConf
 
@@ -25,7 +26,7 @@ from azero.cli.hydra_program import compose_raw, default_name, to_config
 from azero.cli.overrides import conf_folder, hydra_text, hydra_value
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError
-from azero.report.console import format_count
+from azero.report.console import LIVE, format_count
 from azero.report.curves import curves, last_values
 from azero.report.metrics_csv import read_stats
 from azero.run.folder import paths_of
@@ -134,8 +135,13 @@ def value_of(key: str, value: object) -> str:
     return value if is_group and isinstance(value, str) else hydra_value(value)
 
 
+def is_notebook(stream: TextIO) -> bool:
+    """Return whether a stream is that of a notebook, on Colab and Kaggle too."""
+    return type(stream).__module__ == "ipykernel.iostream"
+
+
 def follow(words: list[str], report: Callable[[str], object]) -> None:
-    """Run a program in a process of its own to its end; report its lines.
+    """Run a program in a process of its own to its end; report its lines. A notebook shows its live line too.
 
     Ctrl-C asks the program once to save and stop, and is raised again after its end.
 
@@ -146,20 +152,23 @@ def follow(words: list[str], report: Callable[[str], object]) -> None:
     source = str(Path(azero.__file__).parent.parent)
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     last, interrupt = deque[str](maxlen=LINES_KEPT), None
+    live = {LIVE: "1"} if report is print and is_notebook(sys.stdout) else {}
     with subprocess.Popen(
         [sys.executable, "-m", "azero.cli.beside", *words],
         stdin=subprocess.PIPE,  # its end stops the program; see `cli.beside`
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
-        encoding="utf-8",
-        errors="replace",
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8", **live},
         start_new_session=True,  # else Ctrl-C of a terminal would reach it twice
     ) as process:
         assert process.stdout
+        lines = io.TextIOWrapper(process.stdout, "utf-8", "replace", newline="")  # "\r" stays as it is
         while True:
             try:
-                for line in process.stdout:
+                for line in lines:
+                    if line.endswith("\r"):
+                        print(line, end="", flush=True)
+                        continue
                     last.append(line.rstrip("\n"))
                     report(last[-1])
                 status = process.wait()

@@ -1,8 +1,8 @@
 """Print progress: a live line while a stage works, one line when it ends. The only importer of rich.
 
 On a terminal the live line shows the stage, a bar, the count and the time left, then stats as far as there is
-room. Elsewhere (a file, a pipe) only the finished lines are printed, without control codes, and rich is never
-imported.
+room. So it does where AZERO_LIVE is set: for a notebook, which knows no control code but a carriage return.
+Elsewhere (a file, a pipe) only the finished lines are printed. rich is imported for a terminal only.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ PERCENT = ("score",)  # shares, shown in percent
 QUOTED = r"(?<!\w)'[^']*'(?!\w)"  # such as a path with a space, from shlex.quote
 MEASURABLE = 0.05  # share of a stage; before that, extrapolation is noise
 REDRAW_SECONDS = 0.1
+LIVE = "AZERO_LIVE"  # environment: who reads the lines writes those with a carriage return over each other
+NOTEBOOK_SECONDS = 0.5  # from one live line to the next: a saved notebook may keep them all
+NOTEBOOK_COLUMNS = 100  # of a notebook's live line
 GAP = "  "  # between the parts of a line
 WIDE = 120  # columns of a terminal from which on the bar is long, and finished lines show the minutes
 LONG_WAIT = 1.0  # seconds of compiling or starting that a line names, because its speed leaves them out
@@ -68,6 +71,7 @@ class Console:
         minutes: wall-clock bound of the run, 0 for none.
         deadline: `time.monotonic()` at which the run ends at the latest, or None.
         beside: returns a note on what goes on beside a stage; "" for none.
+        written_over: whether a notebook shows a live line.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -76,6 +80,7 @@ class Console:
         self.minutes = 0.0
         self.deadline: float | None = None
         self.beside: Callable[[], str] = str
+        self.written_over = False
         self._rich = make_rich_console(self.stream) if is_terminal(self.stream) else None
 
     def message(self, text: str) -> None:
@@ -86,6 +91,7 @@ class Console:
         below its title.
         """
         if self._rich is None:
+            self.erase()
             print(text, file=self.stream, flush=True)
             return
         lines = [
@@ -96,11 +102,20 @@ class Console:
         ]
         self._rich.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
 
+    def erase(self) -> None:
+        """Erase the live line of a notebook, if there is one."""
+        if self.written_over:
+            self.write_over("")
+
+    def write_over(self, text: str) -> None:
+        """Show a live line that the next text is written over."""
+        print(f"{text:<{NOTEBOOK_COLUMNS}}\r", end="", file=self.stream, flush=True)
+
     @contextmanager
     def stage(self, name: str, cycle: int, cycles: int, total: float, unit: str) -> Iterator[Progress]:
         """Show a stage while the block runs; print no finished line if it raises. `cycle` counts from 1."""
         started = time.monotonic()
-        if self._rich is None:
+        if self._rich is None and LIVE not in os.environ:
             yield (progress := Progress())
         else:
             with live_progress(self, name, cycle, cycles, total, unit) as progress:
@@ -293,6 +308,9 @@ class LiveLine(NamedTuple):
     note: str
 
 
+Show = Callable[[LiveLine, float | None], None]  # shows a line and how much is done, None: it is not known
+
+
 def live_line(width: int, title: str, stage: str, count: str, left: str, notes: Sequence[str]) -> LiveLine:
     """Return what fits into `width` columns.
 
@@ -329,19 +347,29 @@ def live_line(width: int, title: str, stage: str, count: str, left: str, notes: 
     return LiveLine(head, bar, note)
 
 
+class LiveProgress(Progress):
+    """Draws the live line of a stage, at most every `seconds`."""
+
+    def __init__(self, draw: Callable[[Progress], object], total: float, seconds: float) -> None:
+        super().__init__()
+        self.draw, self.total, self.seconds = draw, total, seconds
+        self.drawn = -math.inf  # the first update is drawn at once
+        draw(self)
+
+    def update(self, done: float, **stats: float | str) -> None:
+        super().update(done, **stats)
+        now = time.monotonic()
+        if now - self.drawn >= self.seconds or done >= self.total:
+            self.drawn = now
+            self.draw(self)
+
+
 @contextmanager
 def live_progress(
     console: Console, name: str, cycle: int, cycles: int, total: float, unit: str
 ) -> Iterator[Progress]:
     """Show the live line of a stage; it vanishes when the block ends."""
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-
-    rich = console._rich
-    assert rich is not None
-    bar = BarColumn(bar_width=SHORT_BAR, finished_style="green")  # the usual one is grey in 16 colours
-    head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
-    began = time.monotonic()
+    rich, began = console._rich, time.monotonic()
 
     def line(progress: Progress) -> LiveLine:
         elapsed = time.monotonic() - progress.started
@@ -356,24 +384,47 @@ def live_progress(
             count = f"{format_number(progress.done):>{len(of)}}/{of} {unit}"
             stats = [format_stat(stat, value) for stat, value in progress.stats.items()]
         stats = [*filter(None, [console.beside()]), *stats]
-        title = console.cycle_title(cycle, cycles)
-        return live_line(rich.width, title, TITLES.get(name, name), count, left, stats)
+        title, width = console.cycle_title(cycle, cycles), NOTEBOOK_COLUMNS if rich is None else rich.width
+        return live_line(width, title, TITLES.get(name, name), count, left, stats)
 
+    with in_notebook(console) if rich is None else in_terminal(rich) as show:
+        yield LiveProgress(
+            lambda progress: show(line(progress), None if progress.doing else progress.done / (total or 1.0)),
+            total,
+            NOTEBOOK_SECONDS if rich is None else REDRAW_SECONDS,
+        )
+
+
+@contextmanager
+def in_terminal(rich: Any) -> Iterator[Show]:
+    """Yield what shows a live line on a terminal."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    bar = BarColumn(bar_width=SHORT_BAR, finished_style="green")  # the usual one is grey in 16 colours
+    head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
     with RichProgress(head, bar, note, console=rich, transient=True, refresh_per_second=8) as shown:
+        task = shown.add_task("", head="", note="")
 
-        class LiveProgress(Progress):
-            redrawn = 0.0
+        def show(line: LiveLine, share: float | None) -> None:
+            bar.bar_width = line.bar
+            total = None if share is None else 1.0  # rich pulses a bar without a total
+            shown.update(task, total=total, completed=share or 0.0, **line._asdict())
 
-            def update(self, done: float, **stats: float | str) -> None:
-                super().update(done, **stats)
-                now = time.monotonic()
-                if now - self.redrawn >= REDRAW_SECONDS or done >= total:
-                    self.redrawn = now
-                    fields = line(self)
-                    bar.bar_width = fields.bar
-                    pulsing = None if self.doing else total or 1.0  # rich pulses a bar without a total
-                    shown.update(task, total=pulsing, completed=done, **fields._asdict())
+        yield show
 
-        progress = LiveProgress()
-        task = shown.add_task(name, total=total or 1.0, **line(progress)._asdict())
-        yield progress
+
+@contextmanager
+def in_notebook(console: Console) -> Iterator[Show]:
+    """Yield what shows a live line in a notebook."""
+
+    def show(line: LiveLine, share: float | None) -> None:
+        full = round((share or 0.0) * line.bar)
+        console.write_over(f"{line.head} {'━' * full}{'┄' * (line.bar - full)} {line.note}")
+
+    console.written_over = True
+    try:
+        yield show
+    finally:
+        console.erase()
+        console.written_over = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -59,10 +60,21 @@ def test_a_recipe_runs_twice_in_one_process_and_goes_on(tmp_path: Path) -> None:
         azero.run_recipe("smoke", resume=False, **SMALL)
 
 
-def test_a_game_of_ones_own_gives_the_run_its_name() -> None:
+def test_a_game_of_ones_own_gives_the_run_its_name_and_a_notebook_shows_a_bar(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     own = Path(DOUBLE_MOVE)
-    run = azero.run_recipe(game=own, report=None, cycles=1, **{**SMALL, "evaluate": {"games": 0}})
+    notebook = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr(sys, "stdout", notebook)
+    run = azero.run_recipe(game=own, cycles=1, **{**SMALL, "evaluate": {"games": 0}})
     assert run.name == "double_move" and run.champion().game.name == "double_move"
+    shown = [line.rpartition("\r") for line in notebook.getvalue().split("\n")]
+    bars, _, line = next(parts for parts in shown if "self-play  8 games in" in parts[2])
+    first, *_, last = [bar.rstrip() for bar in bars.split("\r")]
+    assert (
+        first == "cycle 1/1  self-play ┄┄┄┄┄┄┄┄ 0/8 games" and last == ""
+    )  # erased before the finished line
+    assert line.startswith("cycle 1/1")
 
 
 @pytest.mark.parametrize(

@@ -742,6 +742,29 @@ def test_a_stage_that_compiles_says_so_until_something_is_done(monkeypatch: pyte
     assert finished.endswith("s  12 games/s") and "compiling" not in finished
 
 
+def test_a_notebook_has_a_live_line_that_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monkeypatch.setenv("AZERO_LIVE", "1")
+    stream = io.StringIO()
+    console = Console(stream)
+    with console.stage("selfplay", 1, 4, 40, "games") as progress:
+        for done in (10, 11, 20):  # the second comes too soon after the first
+            now[0] += 0.3 if done == 11 else 1.0
+            progress.update(done, games_per_second=12.0)
+        console.message("A word.")
+    console.message("The end.")
+    drawn = [line.rstrip() for line in stream.getvalue().split("\r")]
+    assert drawn == [
+        "cycle 1/4  self-play ┄┄┄┄┄┄┄┄  0/40 games",
+        "cycle 1/4  self-play ━━┄┄┄┄┄┄ 10/40 games  stage: 3.0 s left  12 games/s",
+        "cycle 1/4  self-play ━━━━┄┄┄┄ 20/40 games  stage: 2.3 s left  12 games/s",
+        "",
+        "A word.",
+        "cycle 1/4  self-play  20 games in 2.3 s  12 games/s\nThe end.",
+    ]
+
+
 def test_a_run_bounded_by_minutes_shows_them_and_one_of_a_unit_is_singular() -> None:
     stream = io.StringIO()
     console = Console(stream)
