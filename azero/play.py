@@ -55,7 +55,8 @@ from=game.sgf ply=20
 """
 LABELS = {
     "from=game.sgf": "A file of games, SGF, JSON lines or Parquet, whose first game you go on with.",
-    "opponent=auto": "A player by name; auto: the champion of a run on this board, or uct without one.",
+    "opponent=auto": "A player by name; auto: the champion of a run on this board. Without one it is uct, in "
+    "chess and Breakthrough alpha-beta.",
     "opponent.OPTION=VALUE": "Such as opponent.seconds=2 or opponent.num_simulations=600.",
     "adviser=auto": "Who gives hints, uct or pv_mcts; auto: the opponent if it is a champion, else uct.",
 }
@@ -270,9 +271,9 @@ def value_text(value: float) -> str:
     return "?" if math.isnan(value) else f"{round(value, 2) + 0.0:+.2f}"  # + 0.0 makes -0.0 plain
 
 
-def limit_text(uct: PlayerSpec) -> str:
+def limit_text(rival: PlayerSpec) -> str:
     """Return such as " with 1,000 simulations"; "" without that limit."""
-    simulations = uct.options.get("num_simulations")
+    simulations = rival.options.get("num_simulations")
     return f" with {format_count(simulations, 'simulations')}" if simulations else ""
 
 
@@ -336,9 +337,10 @@ def run_session(
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
     advising = choose_adviser(adviser, opponent, game, config)
     name, about = describe(opponent, player, config)
-    if wanted.name == "auto" and opponent.name == "uct":
+    if wanted.name == "auto" and opponent.name != "pv_mcts":
         named = asked.game if begin is None else game.name
-        name, about = "UCT", limit_text(opponent) + no_champion_text(game, named, words)
+        name = "UCT" if opponent.name == "uct" else "alpha-beta"
+        about = limit_text(opponent) + no_champion_text(game, named, words)
     side = int(asked.side == "second")
     session = PlaySession(game, player, advising, side, ask, say, show, name, about, begin or (), start)
     with open_record(record) as file:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from azero.network.inference import Inference
 
 UCT_SIMULATIONS = 1_000  # of uct where there is no champion
+ALPHA_BETA = "iterative_deepening"
+# Who plays there instead: with 0.1 s it won 10 of 10 games of chess and 20 of 20 of Breakthrough against uct.
+RIVALS = {"chess": ALPHA_BETA, "breakthrough": ALPHA_BETA}
 BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
 
 
@@ -105,15 +108,31 @@ def run_of(game: Game, config: Config) -> str | None:
 
 
 def choose_player(asked: PlayerSpec, game: Game, config: Config, run: str = "") -> PlayerSpec:
-    """Return a player's spec with its run, named or found by `run_of`; for `auto` the champion, else uct."""
+    """Return a player's spec and its run, asked for or by `run_of`; for `auto` the champion, or else a rival.
+
+    Options of uct that were asked for, such as simulations, rule another rival out.
+    """
     is_auto = asked.name == "auto"
     if not is_auto and not must_have_network(asked):
         return asked
     run = run or asked.options.get("run") or run_of(game, config) or ""
     if not run:
-        return limited_uct(asked, UCT_SIMULATIONS) if is_auto else asked
+        return without_champion(asked, game) if is_auto else asked
     name = "pv_mcts" if is_auto else asked.name
     return replace(asked, name=name, options={**asked.options, "run": run})
+
+
+def rival_of(game: Game) -> str:
+    """Return the name of the player of a game that has no champion."""
+    return RIVALS.get(game.name, "uct")
+
+
+def without_champion(asked: PlayerSpec, game: Game) -> PlayerSpec:
+    """Return the rival of a game with the options asked for, or uct if these are not the rival's."""
+    rival = replace(asked, name=rival_of(game))
+    if rival.name == "uct" or not set(asked.options) <= set(settings(schema_of(rival))):
+        return limited_uct(asked, UCT_SIMULATIONS)
+    return rival
 
 
 def limited_uct(asked: PlayerSpec, num_simulations: int) -> PlayerSpec:

@@ -25,7 +25,8 @@ from azero.protocols.lines import Lines, Write, line_writer, take_over_output
 from azero.run.run import Run
 
 LABELS = {
-    "player=auto": "A player by name; auto: the champion of the run, or uct without one.",
+    "player=auto": "A player by name; auto: the champion of the run. Without one it is uct, in chess and "
+    "Breakthrough alpha-beta.",
     "player.OPTION=VALUE": "Such as player.num_simulations=1000 or player.seconds=2.",
 }
 

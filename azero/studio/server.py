@@ -22,6 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files, game_of
+from azero.cli.player_spec import rival_of
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.page import board
@@ -88,6 +89,7 @@ async def list_players(studio: Studio, request: Request) -> Response:
             "players": [player_json(each) for each in MODULES],
             "champions": champions,
             "others": [] if champions else others_of(studio.config, game),
+            "rival": rival_of(game),
             "levels": {name: options_of_level(name) for name in LEVELS},
         }
 
@@ -100,7 +102,7 @@ def player_json(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "about": schema.__doc__,
-        "network": bool(schema.network),
+        "network": schema.network,
         "options": [option_json(option, known) for option, known in options_here(name).items()],
     }
 

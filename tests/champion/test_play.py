@@ -328,6 +328,20 @@ def test_uct_that_nobody_asked_for_keeps_the_limit_that_somebody_did() -> None:
     assert choose_player(timed, TICTACTOE, Config()) == PlayerSpec("opponent", "uct", {"seconds": 2})
 
 
+def test_alpha_beta_plays_chess_without_a_champion_unless_options_of_uct_are_asked_for() -> None:
+    chess, config = make_game("chess"), Config()
+
+    def rival(**options: float) -> PlayerSpec:
+        return choose_player(PlayerSpec("opponent", "auto", options), chess, config)
+
+    assert rival() == PlayerSpec("opponent", "iterative_deepening", {})
+    assert rival(seconds=2.0) == PlayerSpec("opponent", "iterative_deepening", {"seconds": 2.0})
+    assert rival(num_simulations=7) == PlayerSpec("opponent", "uct", {"num_simulations": 7})
+    shown: list[str] = []
+    run_session(["game=chess", "opponent.seconds=0.01"], person(), shown.append)
+    assert "\nYou play against alpha-beta.\nThere is no champion of this game yet; " in shown[0]
+
+
 def test_a_move_that_is_not_proven_is_said_to_be_so() -> None:
     game = make_game("connect_four")
     _, shown = sit("4", opponent=make_player("perfect", game, seconds=0.002, table=1000), game=game)

@@ -61,7 +61,7 @@ def position_of(game: Game, state: np.ndarray) -> dict[str, Any]:
 
 
 def test_a_typed_move_is_read_as_in_python(tmp_path: Path) -> None:
-    cases, right = [], []
+    cases, right = list[Any](), list[Any]()
     for fen in POSITIONS:
         game = make_game("chess", start=fen)
         assert game.board

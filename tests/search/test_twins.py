@@ -17,7 +17,7 @@ from azero.players.pv_mcts import PvMcts
 from azero.search.algorithm import sound_for
 from azero.search.tree import ROOT
 
-POSITIONS, SIMULATIONS = 100, 20
+POSITIONS, SIMULATIONS = 40, 20
 FEW = 8  # positions of chess, whose plain rules take a hundred times as long
 SMALL: dict[str, dict[str, Any]] = {
     "tictactoe": {},

@@ -436,11 +436,16 @@ def test_forms_are_made_from_the_records_of_the_options(tmp_path: Path) -> None:
     mine.write_text("def make_game(size: int = 7, fast=True): ...\n")  # read, not run
     with client_of(make_studio(tmp_path, own_games={"mine": mine})) as client:
         games = {each["name"]: each["fields"] for each in client.get("/api/games").json()["games"]}
-        players = client.get("/api/players?game=tictactoe").json()["players"]
+        answer = client.get("/api/players?game=tictactoe").json()
+        players = answer["players"]
+        assert answer["rival"] == "uct"
+        assert client.get("/api/players?game=chess").json()["rival"] == "iterative_deepening"
     size = {"name": "size", "kind": "int", "default": 8, "about": "Rows and columns."}
     assert games["othello"] == [{**size, "choices": [4, 6, 8], "between": None}]
     assert [(each["name"], each["kind"]) for each in games["mine"]] == [("size", "int"), ("fast", "bool")]
     uct = {each["name"]: each for player in players if player["name"] == "uct" for each in player["options"]}
+    needs = {each["name"]: each["network"] for each in players}  # a page hides those that must have one
+    assert (needs["uct"], needs["alpha_beta"], needs["pv_mcts"]) == ("", "may", "must")
     assert uct["num_simulations"]["between"] == [1, 200_000] and uct["seconds"]["between"] == [0, 60]
     assert uct["reward_for"]["choices"] == ["mover", "root"] and uct["exploration"]["kind"] == "float"
 

@@ -20,7 +20,6 @@ import { moveTree } from "./variations.js";
 
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
 const PERSON = { kind: "person" };
-const UCT = { kind: "player", name: "uct", options: {} };
 
 /** Return a side as the server reads it. */
 const bare = ({ title, level, ...side }) => side;
@@ -494,8 +493,9 @@ export function mount(page, parameters) {
     const { runs } = own ? { runs: [] } : await get("/runs");
     const trained = runs.find(({ cycle, play }) => cycle > 0 && games.some(({ name }) => name === play));
     const name = own?.name ?? trained?.play ?? "connect_four";
-    const { champions: [best] } = await playersOf(name, trained?.options);
-    await start({ game: name, options: trained?.options, sides: [PERSON, best ? champion(best.run) : UCT] });
+    const { champions: [best], rival } = await playersOf(name, trained?.options);
+    const without = { kind: "player", name: rival, options: {} };
+    await start({ game: name, options: trained?.options, sides: [PERSON, best ? champion(best.run) : without] });
     advice.hidden = Boolean(best);
   }
 

@@ -122,7 +122,7 @@ export function chooserOf({ players, champions, levels }, side, machines = false
   const entries = [...(machines ? [] : [{ key: "person", title: "A person" }]),
     ...champions.map((champion) =>
       ({ key: `run ${champion.run}`, title: `Champion of ${nameHere(champion.run)}`, name: "pv_mcts", champion })),
-    ...players.filter(({ network }) => !network || champions.length).map(({ name }) =>
+    ...players.filter(({ network }) => network !== "must" || champions.length).map(({ name }) =>
       ({ key: name, title: name.replaceAll("_", " "), name }))];
   const wanted = side.kind === "person" ? "person"
     : side.name === "pv_mcts" && side.options?.run ? `run ${side.options.run}` : side.name;
@@ -140,7 +140,7 @@ export function chooserOf({ players, champions, levels }, side, machines = false
       const { cycle, cycles = [cycle] } = entry.champion;
       options.unshift({ name: "cycle", default: cycle, choices: [...cycles].reverse(),
         about: "Which of the run's champions plays." });
-    } else if (player?.network) {
+    } else if (player?.network && champions.length) {
       const runs = champions.map(({ run }) => run);
       options.unshift({ name: "run", default: runs[0], choices: runs, about: "Whose network it uses." });
     }
