@@ -74,4 +74,4 @@ def test_with_and_without_cache_and_prefetch_the_search_is_its_plain_twin_s(
         alone.new_games(np.zeros(1, np.uint64))
         alone.search_states(state[None], ONLY_GAME)
         assert_same_tree(alone.tree, 0, ROOT, root)
-    assert sum(root.proven for root in roots) > positions // 5 or not sound_for(config, game).solver
+    assert sum(root.proven for root in roots) > positions // 10 or not sound_for(config, game).solver
