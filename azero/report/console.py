@@ -404,12 +404,13 @@ def in_terminal(rich: Any) -> Iterator[Show]:
     bar = BarColumn(bar_width=SHORT_BAR, finished_style="green")  # the usual one is grey in 16 colours
     head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
     with RichProgress(head, bar, note, console=rich, transient=True, refresh_per_second=8) as shown:
-        task = shown.add_task("", head="", note="")
 
         def show(line: LiveLine, share: float | None) -> None:
             bar.bar_width = line.bar
+            if not shown.task_ids:
+                shown.add_task("", **line._asdict())
             total = None if share is None else 1.0  # rich pulses a bar without a total
-            shown.update(task, total=total, completed=share or 0.0, **line._asdict())
+            shown.update(shown.task_ids[0], total=total, completed=share or 0.0, **line._asdict())
 
         yield show
 
