@@ -36,14 +36,14 @@ LONGEST = 600.0  # seconds in which the engine must move
 def play(game: Game, champion: Player, engine: Engine, go: str, side: int, opening: Sequence[int]) -> Played:
     """Play a game after an opening; the champion is player `side`, 0 for the first."""
     at = GameInProgress(game, opening)
-    begin = f"position fen {game.text(at.states[0])} moves"
+    first = "startpos" if game.write_position is None else f"fen {game.text(at.states[0])}"
     engine.new_game()
     champion.new_games(np.zeros(1, np.uint64))
     while not at.is_over:
         if at.to_play == side:
             at.play(move_of(champion, at))
             continue
-        engine.send(f"{begin} {' '.join(at.moves)}")
+        engine.send(f"position {first} moves {' '.join(at.moves)}")
         engine.send(f"go {go}")
         answer = engine.wait_for("bestmove", LONGEST)[-1].split()
         if len(answer) < 2:
