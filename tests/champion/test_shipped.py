@@ -138,7 +138,8 @@ def test_programs_take_it_as_a_run(tmp_path: Path) -> None:
         command = [sys.executable, "-m", f"azero.{program}", *words]
         return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
 
-    assert "With azero come shipped/breakthrough6" in start("runs").stdout
+    listed = start("runs").stdout
+    assert "With azero come shipped/" in listed and "shipped/breakthrough6" in listed
     exported = start("export", "run=shipped/breakthrough6", "format=torchscript", "out=b.pt")
     assert exported.returncode == 0 and (tmp_path / "b.pt").exists()
     refused = start("loop", "breakthrough6", "run=shipped/breakthrough6")
