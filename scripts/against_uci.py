@@ -101,7 +101,7 @@ def main() -> None:
                 for side in (0, 1):
                     games[side].append(play(game, champion, engine, arguments.go, side, opening))
                     both = games[0] + games[1]
-                    score = sum(1 + each.outcome for each in both) / 2
+                    score = sum(1 + each.outcome for each in both) / (2 * len(both))
                     progress.update(len(both), score=score)
         engine.send("quit")
     print(f"{title(arguments, trained)}, {arguments.simulations} simulations a move, against", end=" ")
