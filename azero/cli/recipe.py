@@ -166,10 +166,10 @@ def follow(words: list[str], report: Callable[[str], object]) -> None:
         while True:
             try:
                 for line in lines:
-                    if line.endswith("\r"):
+                    if live and line.endswith("\r"):
                         print(line, end="", flush=True)
                         continue
-                    last.append(line.rstrip("\n"))
+                    last.append(line.rstrip("\r\n"))
                     report(last[-1])
                 status = process.wait()
                 break

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files, game_of
-from azero.cli.player_spec import rival_of
+from azero.cli.player_spec import RIVALS, rival_of
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.page import board
@@ -90,6 +90,7 @@ async def list_players(studio: Studio, request: Request) -> Response:
             "champions": champions,
             "others": [] if champions else others_of(studio.config, game),
             "rival": rival_of(game),
+            "rivals": ["uct", *set(RIVALS.values())],  # of all games
             "levels": {name: options_of_level(name) for name in LEVELS},
         }
 

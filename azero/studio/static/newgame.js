@@ -5,13 +5,11 @@ import { labelled, sayRefusal } from "./fields.js";
 import { makePatience, makeSeats } from "./seats.js";
 import { ask, gameChooser, START } from "./sides.js";
 
-const RIVALS = ["uct", "iterative_deepening"]; // who plays where there is no champion
-
 /** Return sides that can play a game: a champion of another game gives its place to the newest of this one. */
-function sidesThatFit({ champions, rival }, sides) {
+function sidesThatFit({ champions, rival, rivals }, sides) {
   const [newest] = champions.map(({ run }) => ({ kind: "player", name: "pv_mcts", options: { run } }));
   const fits = ({ name, options: own }, i) => own?.run ? champions.some(({ run }) => run === own.run)
-    : !i || !RIVALS.includes(name) || Object.keys(own ?? {}).length > 0;
+    : !i || !rivals.includes(name) || Object.keys(own ?? {}).length > 0;
   return sides.map((side, i) => fits(side, i) ? side : newest ?? { kind: "player", name: rival });
 }
 
