@@ -296,7 +296,15 @@ class SelfplayConfig:
     book: str = setting("", "File of openings, one a line. azero strength can write one.")
     book_fraction: float = setting(0.0, "Share of games that begin with one of book.", between=(0.0, 1.0))
     concurrent_games: int = setting(
-        0, "Games in flight in a worker; 0: automatic. Also the rows of a batch.", between=(0, 65_536)
+        0,
+        "Games in flight in a worker; 0: automatic. Also the rows of a batch. Not for trees=gpu.",
+        between=(0, 65_536),
+    )
+    trees: str = setting(
+        "auto",
+        "Where search trees are. gpu: on an NVIDIA GPU (extra gpu13, or gpu12 for CUDA 12); auto: there if "
+        "that can be.",
+        choices=("auto", "cpu", "gpu"),
     )
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from azero.config.checks import check_values
 from azero.config.schema import UserError
 
+LARGEST_VALUE = 1.005  # half a percent beyond 1 is rounding
+
 
 class Inference(Protocol):
     """A network behind one backend, for at most B positions at once. Safe to call from several threads."""
@@ -70,14 +72,19 @@ class InferenceChoice:
 def check_answers(inference: Inference, logits: np.ndarray, values: np.ndarray) -> None:
     """Raise UserError unless logits [R, A] are finite and values [R] lie in [-1, 1].
 
-    Half a percent beyond is rounding. A search that believed more would write games that nothing reads.
+    A search that believed more would write games that nothing reads.
     """
-    if not (np.isfinite(logits).all() and (np.abs(values) <= 1.005).all()):  # NaN is not <= either
-        raise UserError(
-            f"the {getattr(inference, 'title', 'network')} answered NaN, infinity or a value beyond 1, and "
-            "nothing of it was kept; try inference.backend=torch inference.precision=fp32, and if that does "
-            "not help, a network of an earlier cycle."
-        )
+    if not (np.isfinite(logits).all() and (np.abs(values) <= LARGEST_VALUE).all()):  # NaN is not <= either
+        raise bad_answers(getattr(inference, "title", "network"))
+
+
+def bad_answers(title: str) -> UserError:
+    """Return the error of a network that answers what is no logit, or no value."""
+    return UserError(
+        f"the {title} answered NaN, infinity or a value beyond 1, and nothing of it was kept; try "
+        "inference.backend=torch inference.precision=fp32, and if that does not help, a network of an "
+        "earlier cycle."
+    )
 
 
 def gathers(inference: Inference) -> bool:

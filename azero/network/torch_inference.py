@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 import torch
@@ -128,6 +129,7 @@ class CudaInference:
     """
 
     title = "network"
+    stays = False  # whether planes and answers are in the GPU's memory
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size = choice.batch_size
@@ -137,17 +139,17 @@ class CudaInference:
         self.lock = threading.Lock()
         self.stream = torch.cuda.Stream()
         self.num_actions = game.num_actions
-        self.gathers = game.num_actions > GATHERED
+        self.gathers = game.num_actions > GATHERED and not self.stays
         self.graph = within_memory("inference", choice.batch_size, self.captured)
 
     @torch.inference_mode()
     def captured(self, rows: int) -> torch.cuda.CUDAGraph:
         """Record that many rows. No algorithm is chosen by timing: the next process must use the same one."""
-        self.planes = torch.zeros(rows, *self.shape[1:], pin_memory=True)
-        most = min(self.num_actions, GATHERED)
-        self.moves = torch.zeros(rows, most if self.gathers else 0, dtype=torch.int64, pin_memory=True)
-        self.logits = torch.zeros(rows, most, pin_memory=True)
-        self.value = torch.zeros(rows, pin_memory=True)
+        place: dict[str, Any] = {"device": "cuda"} if self.stays else {"pin_memory": True}
+        self.planes = torch.zeros(rows, *self.shape[1:], **place)
+        self.moves = torch.zeros(rows, GATHERED if self.gathers else 0, dtype=torch.int64, **place)
+        self.logits = torch.zeros(rows, GATHERED if self.gathers else self.num_actions, **place)
+        self.value = torch.zeros(rows, **place)
         graph = torch.cuda.CUDAGraph()
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
@@ -161,7 +163,7 @@ class CudaInference:
         return graph
 
     def run_batch(self) -> None:
-        """From the pinned planes to the pinned answers, on the current stream."""
+        """From the buffer of planes to that of the answers, on the current stream."""
         batch = self.planes.to("cuda", non_blocking=True)
         logits, value = self.folded(batch.to(self.dtype).contiguous(memory_format=torch.channels_last))
         self.all_logits = logits
@@ -192,3 +194,19 @@ class CudaInference:
         if moves is not None and not gathered:
             logits = np.take_along_axis(logits[: len(moves)], moves, axis=1)
         return logits.copy(), self.value.numpy().copy()
+
+
+class GpuNetwork(CudaInference):
+    """A network whose planes are written on the GPU, and whose answers are read there.
+
+    Attributes:
+        planes: [B, C, H, W] float32; B is less than the choice's if memory is short.
+        logits, value: [B, A] and [B] float32.
+    """
+
+    stays = True
+
+    def replay(self) -> None:
+        """Answer the planes after what is on the stream; wait for nothing."""
+        with torch.cuda.stream(self.stream):
+            self.graph.replay()

@@ -246,17 +246,21 @@ def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scr
     """
     rules = rules_at(addresses)
     tree, cache, logits, scratch = borrowed(tree), borrowed(cache), borrowed(logits), borrowed(scratch)
-    key = scratch.key
     for row in range(rows):
-        b = games[row]
-        leaf = tree.searches[b].leaf
-        count = receive(rules, tree, b, logits[row], values[row], scratch)
-        if count == 0:
-            return b
-        if cache.used.shape[0] > 0:
-            rules.evaluation_key(tree.states[b, leaf], key)
-            remember(cache, key, scratch.moves, count, values[row])
+        if receive_and_remember(rules, tree, cache, games[row], logits[row], values[row], scratch) == 0:
+            return games[row]
     return -1
+
+
+@part
+def receive_and_remember(rules, tree, cache, b, logits, value, scratch):
+    """Do as `receive`, and keep the answer in the cache."""
+    leaf = tree.searches[b].leaf
+    count = receive(rules, tree, b, logits, value, scratch)
+    if count > 0 and cache.used.shape[0] > 0:
+        rules.evaluation_key(tree.states[b, leaf], scratch.key)
+        remember(cache, scratch.key, scratch.moves, count, value)
+    return count
 
 
 @part

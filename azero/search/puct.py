@@ -139,19 +139,22 @@ def add_noise(tree, b, alpha, fraction, stream, noise):
         tree.edges[b, first + place].prior = (1.0 - fraction) * prior + fraction * noise[place] / total
 
 
-@kernel
+@part
 def move_weights(tree, b, puct):
-    """Return the weight of each root move after a search, [M] float64, a view of scratch.
+    """Return the weight of each root move after a search, [M] float64, a view of scratch."""
+    write_weights(tree, b, puct)
+    return puct.scratch[: tree.nodes[b, ROOT].num_edges]
 
-    It is the number of visits, corrected for proofs.
-    """
+
+@kernel
+def write_weights(tree, b, puct):
+    """Write these weights into scratch: the numbers of visits, corrected for proofs."""
     first, weights = first_edge(tree, b, ROOT), puct.scratch[: tree.nodes[b, ROOT].num_edges]
     for place in range(weights.shape[0]):
         weights[place] = tree.edges[b, first + place].child_visits
     if puct.solver:
         rule_out(tree, b, weights)
         prefer_sure(tree, b, weights)
-    return weights
 
 
 @kernel

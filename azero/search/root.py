@@ -39,7 +39,9 @@ def temperature_at(schedule, ply):
 @kernel
 def normalize(weights, out):
     """Write weights [M] over their sum into out [M or more] float32."""
-    total = weights.sum()
+    total = 0.0
+    for weight in weights:
+        total += weight
     for place in range(weights.shape[0]):
         out[place] = weights[place] / total
 

@@ -14,8 +14,10 @@ from azero.cluster.selfplay import SelfPlayAhead, SelfPlayOnCluster
 from azero.cluster.worker import FIXED_POSITIONS
 from azero.config.schema import Config
 from azero.games.game import Game
+from azero.gpu.selfplay import SelfPlayOnGpu
+from azero.gpu.selfplay import obstacle as gpu_obstacle
 from azero.kernels.compiling import compiled_before
-from azero.network.inference import InferenceChoice
+from azero.network.inference import InferenceChoice, resolve_device
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.stages import warm_up
@@ -34,12 +36,18 @@ class Executor:
         """Begin nothing yet."""
         self.config = config
 
+    def on_gpu(self) -> bool:
+        """Return whether self-play is on a GPU. Raises UserError if it should be and cannot."""
+        return gpu_obstacle(self.config) is None
+
     def check(self, game: Game, choice: InferenceChoice) -> None:
         """Check that self-play with such a choice is possible.
 
         Raises:
             UserError: its workers do not fit into memory, or the cluster cannot be used.
         """
+        if self.on_gpu():
+            return  # it says how many games have room when it begins
         workers = worker_count(self.config, self.config.selfplay.games, choice)
         check_worker_memory(game, [choice.batch_size] * workers, self.config)
 
@@ -51,7 +59,11 @@ class Executor:
             say: receives sentences on what happens.
         """
         kind = self.config.search.kind
+        if self.on_gpu():
+            return SelfPlayOnGpu(plan(), say)
         if not compiled_before(kind):
+            if resolve_device(self.config.device) == "cuda":
+                say(f"Games and search trees are on the CPU: {gpu_obstacle(self.config)}")
             own = kind.endswith(".py")
             later = "at each start, as it is your own" if own else "later starts skip it"
             say(f"Compiling the {Path(kind).name} search takes a minute or two; {later}.")

@@ -100,7 +100,7 @@ def with_more_room(worker: Worker) -> Worker:
     """Return the worker with twice the room for targets; games that are FULL play on."""
     worker.status[worker.status == FULL] = PLAYING
     grown = (
-        np.concatenate([each, np.zeros_like(each)], 1)
+        np.concatenate([each, np.zeros_like(each)], axis=-1)
         for each in (worker.target_actions, worker.target_weights)
     )
     actions, weights = grown

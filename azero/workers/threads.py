@@ -134,6 +134,28 @@ class GameWorker(Protocol):
         ...
 
 
+class SelfPlayer(GameWorker, Protocol):
+    """Who plays games of self-play: a thread of the CPU, or a GPU.
+
+    Attributes:
+        numbers: of the games in its places, [B]; -1 where none is.
+        stats: of its finished games.
+        ended: `time.perf_counter()` since when it has nothing to do.
+    """
+
+    numbers: np.ndarray
+    stats: WorkerStats
+    ended: float
+
+    def simulations_made(self) -> int:
+        """Return the simulations in finished games and in those in flight, which `stats` does not hold."""
+        ...
+
+    def game_in_flight(self, place: int) -> dict[str, Any] | None:
+        """Return number and moves of the game in that place, for `LiveFile`; None if there is none."""
+        ...
+
+
 def play_settings(game: Game, search: SearchConfig, selfplay: SelfplayConfig) -> PlaySettings:
     """Return how self-play games are played. Kernels need floats where YAML may give integers.
 
@@ -420,6 +442,19 @@ def play_games(
         UserError: the workers do not fit into memory.
     """
     workers = make_workers(game, inferences, config)
+    return play_with(workers, queue, seeds, progress, stop, keep, compiled_before(config.search.kind))
+
+
+def play_with(
+    workers: Sequence[SelfPlayer],
+    queue: GameQueue,
+    seeds: np.ndarray,
+    progress: Progress,
+    stop: StopSignal,
+    keep: Callable[[list[GameRecord]], object],
+    compiled: bool,
+) -> tuple[list[GameRecord], StageStats]:
+    """Play the games of a queue with these workers; see `play_games`. compiled: their kernels are."""
     most = max(len(worker.numbers) for worker in workers)
     places = [(worker, place) for place in range(most) for worker in workers if place < len(worker.numbers)]
 
@@ -429,7 +464,7 @@ def play_games(
 
     progress.boards = boards
     begin = time.perf_counter()
-    starting = "starting" if compiled_before(config.search.kind) else "compiling"
+    starting = "starting" if compiled else "compiling"
     try:
         with WorkerThreads(workers, queue, seeds, stop) as threads:
             for _ in threads.looks(0.1):
@@ -452,7 +487,7 @@ def play_games(
     return queue.in_order(), stats
 
 
-def stage_stats(workers: Sequence[SelfplayWorker]) -> StageStats:
+def stage_stats(workers: Sequence[SelfPlayer]) -> StageStats:
     """Return what the workers have done until now; those that have ended are idle."""
     now = time.perf_counter()
     return StageStats([replace(each.stats, idle_seconds=max(0.0, now - each.ended)) for each in workers])

@@ -243,7 +243,7 @@ def test_no_risky_calls() -> None:
 
 COMPILING = {
     *("kernel", "inner", "part", "shared", "entry"),
-    *("njit", "inlined", "rule", "cfunc", "heuristic", "dispatched", "overload"),
+    *("njit", "inlined", "rule", "cfunc", "heuristic", "dispatched", "overload", "jit"),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import DOUBLE_MOVE
-from searching import FakeInference
+from searching import FakeInference, assert_same_records
 from targets import rows_of_targets
 from waiting import wait_for
 
@@ -51,14 +51,6 @@ def played(
 ) -> tuple[list[GameRecord], StageStats]:
     inferences = [FakeInference(game, batch_size=rows) for _ in range(workers)]
     return play_games(game, inferences, config, GameQueue(iter(numbers)), seeds, Progress(), StopSignal())
-
-
-def assert_same(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None:
-    """Assert that records are equal bit for bit."""
-    assert [record.number for record in left] == [record.number for record in right]
-    for one, other in zip(left, right, strict=True):
-        for name, a, b in zip(GameRecord._fields, one, other, strict=True):
-            np.testing.assert_array_equal(a, b, err_msg=f"game {one.number}: {name}", strict=True)
 
 
 def assert_valid(game: Game, record: GameRecord) -> None:
@@ -149,11 +141,11 @@ def test_a_worker_that_has_nothing_left_is_idle_while_the_others_play(game: Game
 
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_number_of_workers_changes_nothing(game: Game, workers: int) -> None:
-    assert_same(played(game, workers=workers)[0], played(game, workers=1)[0])
+    assert_same_records(played(game, workers=workers)[0], played(game, workers=1)[0])
 
 
 def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
-    assert_same(played(game, rows=3)[0], played(game, rows=50)[0])
+    assert_same_records(played(game, rows=3)[0], played(game, rows=50)[0])
 
 
 def test_workers_that_do_not_fit_into_memory_are_refused_with_what_to_lower(game: Game) -> None:
@@ -176,14 +168,14 @@ def test_other_seeds_play_other_games(game: Game) -> None:
 def test_some_numbers_alone_replay_the_same_games(game: Game) -> None:
     some = [3, 7, 8, 21, 29]
     everything = played(game)[0]
-    assert_same(played(game, numbers=some, workers=2)[0], [everything[number] for number in some])
+    assert_same_records(played(game, numbers=some, workers=2)[0], [everything[number] for number in some])
 
 
 def test_a_cache_changes_no_game_and_saves_evaluations(game: Game) -> None:
     plain, without = played(game)
     for entries in (8, 4096):
         cached, stats = played(game, config=replace(CONFIG, inference=InferenceConfig(cache=entries)))
-        assert_same(cached, plain)
+        assert_same_records(cached, plain)
         assert stats.evaluations < without.evaluations
         assert stats.evaluations == stats.cache_asked - stats.cache_found
     assert without.cache_asked == 0
@@ -275,7 +267,7 @@ def test_a_stop_keeps_finished_games_and_drops_the_others(game: Game) -> None:
     )
     assert 0 < len(records) < 30
     assert stats.games == len(records)
-    assert_same(records, [everything[record.number] for record in records])
+    assert_same_records(records, [everything[record.number] for record in records])
 
 
 def test_a_stop_ends_a_worker_whose_cache_holds_every_position(game: Game) -> None:
@@ -398,7 +390,7 @@ def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) ->
     )
     assert 0 < len(records) < 200 and stats.games == len(records)
     everything = played(game, numbers=range(200))[0]
-    assert_same(records, [everything[record.number] for record in records])
+    assert_same_records(records, [everything[record.number] for record in records])
 
 
 def test_one_game_is_played_however_late_it_is(game: Game) -> None:
@@ -415,7 +407,7 @@ def test_one_game_is_played_however_late_it_is(game: Game) -> None:
 
 
 def test_more_workers_than_games_are_no_harm(game: Game) -> None:
-    assert_same(played(game, numbers=[0, 1], workers=3)[0], played(game, numbers=[0, 1])[0])
+    assert_same_records(played(game, numbers=[0, 1], workers=3)[0], played(game, numbers=[0, 1])[0])
     assert played(game, numbers=[])[0] == []
 
 

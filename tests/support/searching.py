@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from azero.games.game import Game
 from azero.players import Player, Thought
 from azero.players.growing import growing_search, whole_search
 from azero.players.pv_mcts import PvMcts
+from azero.replay.examples import GameRecord
 from azero.search.algorithm import make_algorithm
 
 
@@ -96,3 +97,11 @@ def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
 def planes_network(game: Game) -> Answer:
     """Return the plain twin's network, the same as FakeInference's."""
     return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)
+
+
+def assert_same_records(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None:
+    """Assert that records are equal bit for bit."""
+    assert [record.number for record in left] == [record.number for record in right]
+    for one, other in zip(left, right, strict=True):
+        for name, a, b in zip(GameRecord._fields, one, other, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"game {one.number}: {name}", strict=True)

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba.cpython.unsafe.numbers import leading_zeros
 
 from azero.games.kit.bits import lowest_bit
 from azero.process.kernel_cache import shared
@@ -131,8 +130,12 @@ def numbers_of(shape: ChessShape) -> np.ndarray:
 
 @shared
 def highest_bit(word):
-    """Return the index of the highest set bit of a uint64 that is not 0."""
-    return 63 - np.int64(leading_zeros(word))  # type: ignore[call-arg]
+    """Return the index of the highest set bit of a uint64 that is not 0, by one machine instruction."""
+    highest = -1
+    while word:
+        word >>= ONE
+        highest += 1
+    return highest
 
 
 @shared

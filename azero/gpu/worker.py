@@ -1,0 +1,161 @@
+"""The host of a GPU's games: it hands out numbers, collects what has ended, and keeps the stats.
+
+Between two looks the GPU plays WAVES waves by itself. A game that ends waits for the next look, which costs
+one in a few hundred waves of its place.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Protocol
+
+import numpy as np
+
+from azero.config.schema import SearchConfig
+from azero.games.game import Game
+from azero.games.repetition import dead_end
+from azero.gpu.places import Place, place_in
+from azero.gpu.play import BAD_ANSWER, DEAD_END
+from azero.network.inference import bad_answers
+from azero.process.signals import StopSignal
+from azero.report.live import BOARDS
+from azero.search.counters import WorkerStats
+from azero.search.dead_end import check_dead_end
+from azero.workers.games import FINISHED, FULL, STUCK, with_more_room
+from azero.workers.threads import GameQueue, record_of
+
+WAVES = 16
+COLLECTED = 1024  # games that are copied from the GPU at once
+ROOM = ("status", "target_actions", "target_weights")  # what `with_more_room` changes
+
+
+class Machine(Protocol):
+    """Many places and a network that answers all of them at once: a GPU (`card.Card`), or a test's stand-in.
+
+    Attributes:
+        size: B.
+        places: the machine's arrays.
+        title: of the network.
+    """
+
+    size: int
+    places: Place
+    title: str
+
+    def begin(self, chosen: np.ndarray, seeds: np.ndarray) -> None:
+        """Begin a game in each of the `chosen` [any] places from its seed, [any] uint64."""
+        ...
+
+    def waves(self, count: int) -> None:
+        """Play on, `count` times: all games to their next leaf, the network, its answers."""
+        ...
+
+    def read(self, array: Any) -> np.ndarray:
+        """Return a copy of one of its arrays."""
+        ...
+
+    def read_places(self, record: Any, chosen: np.ndarray) -> Any:
+        """Return a record of `places`, such as the tree, of the `chosen` [any] ones, in NumPy's memory."""
+        ...
+
+    def write(self, array: Any, values: np.ndarray) -> Any:
+        """Give an array new values, perhaps of another shape; return the array to be used from now on."""
+        ...
+
+
+class GpuWorker:
+    """The games of one GPU, a `threads.GameWorker`."""
+
+    def __init__(self, game: Game, machine: Machine, search: SearchConfig) -> None:
+        """Begin nothing yet; `search` is the run's."""
+        self.game, self.machine, self.proves = game, machine, search.solver and not game.repetition_words
+        self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
+        self.stats, self.ended = WorkerStats(), math.inf
+        self.in_flight = 0  # simulations of games under way, at the last look
+        self.shown: list[dict[str, Any]] = []  # games under way, at the last look
+
+    def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Play games of the queue until it is empty or a stop is requested."""
+        self.begin_next(np.arange(self.machine.size), queue, seeds)
+        while not (stop.requested or queue.abandoned) and (self.numbers >= 0).any():
+            began = time.perf_counter()
+            self.machine.waves(WAVES)
+            status = self.machine.read(self.machine.places.worker.status)[:, 0]
+            self.refuse(status)
+            if (status == FULL).any():
+                self.make_room()
+            finished = np.flatnonzero((status == FINISHED) & (self.numbers >= 0))
+            for first in range(0, len(finished), COLLECTED):
+                self.collect(finished[first : first + COLLECTED], queue)
+            if not stop.requested and len(finished):
+                self.begin_next(finished, queue, seeds)
+            self.look()
+            self.stats.seconds += time.perf_counter() - began
+            self.stats.rows += WAVES * self.machine.size
+        self.count()
+        self.ended = time.perf_counter()
+
+    def begin_next(self, chosen: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
+        """Begin the next games in those places [any], as far as there are any left."""
+        numbers = queue.take(len(chosen))
+        self.numbers[chosen] = -1
+        if len(numbers):
+            self.machine.begin(chosen[: len(numbers)], seeds[numbers])
+            self.numbers[chosen[: len(numbers)]] = numbers
+
+    def collect(self, chosen: np.ndarray, queue: GameQueue) -> None:
+        """Hand the finished games of those places [any] to the queue."""
+        worker = self.machine.read_places(self.machine.places.worker, chosen)
+        for row, place in enumerate(chosen.tolist()):
+            mine = place_in(worker, row)
+            record = record_of(mine, 0, int(self.numbers[place]), self.proves)
+            self.stats.games += 1
+            self.stats.plies += len(record.actions)
+            self.stats.simulations += int(mine.simulations[0])
+            self.stats.searches += int(mine.searches[0])
+            queue.finish(record)
+
+    def make_room(self) -> None:
+        """Give all places twice the room for targets; games that are FULL play on."""
+        machine, worker = self.machine, self.machine.places.worker
+        copies = {name: machine.read(getattr(worker, name)) for name in ROOM}
+        grown = with_more_room(worker._replace(**copies))
+        written = {name: machine.write(getattr(worker, name), getattr(grown, name)) for name in ROOM}
+        machine.places = machine.places._replace(worker=worker._replace(**written))
+
+    def look(self) -> None:
+        """Note how far the games under way are, and the moves of a few."""
+        worker, few = self.machine.places.worker, np.flatnonzero(self.numbers >= 0)[:BOARDS]
+        self.in_flight = int(self.machine.read(worker.simulations)[self.numbers >= 0].sum())
+        plies, actions = self.machine.read_places((worker.ply, worker.actions), few)
+        self.shown = [
+            {"number": int(number), "moves": moves[0, : ply[0]].tolist()}
+            for number, ply, moves in zip(self.numbers[few], plies, actions, strict=True)
+        ]
+
+    def count(self) -> None:
+        """Add what the places have counted to the stats."""
+        self.stats.evaluations = int(self.machine.read(self.machine.places.evaluations).sum())
+        asked, found = self.machine.read(self.machine.places.cache.counts).sum(axis=0)
+        self.stats.cache_asked, self.stats.cache_found = int(asked), int(found)
+
+    def refuse(self, status: np.ndarray) -> None:
+        """Raise the error of a game that cannot go on, if there is one among status [B]."""
+        if (status == BAD_ANSWER).any():
+            raise bad_answers(self.machine.title)
+        for place in np.flatnonzero((status == STUCK) | (status == DEAD_END))[:1]:
+            both = self.machine.places.tree, self.machine.places.worker
+            tree, worker = place_in(self.machine.read_places(both, np.array([place])), 0)
+            played = worker.actions[0, : worker.ply[0]]
+            if status[place] == STUCK:
+                raise dead_end(self.game, played, repeats=True)
+            check_dead_end(self.game, tree, 0, played)
+
+    def simulations_made(self) -> int:
+        """Return the simulations in finished games and, but for searches under way, in those in flight."""
+        return self.stats.simulations + self.in_flight
+
+    def game_in_flight(self, place: int) -> dict[str, Any] | None:
+        """Return number and moves of a game at the last look, for `LiveFile`; None beyond a few."""
+        return self.shown[place] if place < len(self.shown) else None

@@ -1,0 +1,180 @@
+"""What a GPU is needed for, in one table: does self-play there play the right games, and how fast?
+
+    bash scripts/gpu_check.sh  # ten minutes; needs an NVIDIA GPU and `pip install "azero[gpu13]"`, or gpu12
+    python scripts/gpu_check.py --parts games kernels --blocks 6 --channels 64
+
+games: the same games by the search on the GPU and on the CPU, with the same network on the GPU; each game and
+algorithm. network: evaluations a second of the network alone, by batch. stage: a cycle of self-play with its
+search on the GPU, and on the CPU. run: a run is killed and goes on; its champion equals that of a run that
+was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from azero.cli.hydra_program import compose, one_sentence
+from azero.config.schema import Config, NetworkConfig, SearchConfig, SelfplayConfig, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.gpu.selfplay import SelfPlayOnGpu, hindrance
+from azero.network.inference import InferenceChoice
+from azero.network.model import Network, build_network
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord
+from azero.report.console import Progress
+from azero.run.run import Run
+from azero.workers.selfplay import Plan, PlayedGames, SelfPlay, SelfPlayHere, Watch
+
+GAMES: dict[str, dict[str, Any]] = {
+    "tictactoe": {},
+    "connect_four": {},
+    "othello": {"size": 6},
+    "gomoku": {"rows": 9, "columns": 9},
+    "hex": {"size": 5},
+    "go": {"size": 5},
+    "breakthrough": {"rows": 6, "columns": 6},
+    "chess": {"variant": "gardner"},
+}
+SAME_GAMES = 64  # of each game and algorithm
+BATCHES = (512, 1024, 2048, 4096, 8192)
+
+
+def plan_of(config: Config, game: Game, network: Network, rows: int) -> Plan:
+    """Return a plan of a cycle's games."""
+    choice = InferenceChoice("torch", "bf16", rows, "cuda", 0.0)
+    return Plan(config, 1, game, network, choice, range(config.selfplay.games))
+
+
+def played(selfplay: SelfPlay) -> PlayedGames:
+    """Return the games of a plan."""
+    return selfplay.play(Watch(Progress(), StopSignal()))
+
+
+def same(one: GameRecord, other: GameRecord) -> bool:
+    """Return whether two records have the same moves and targets."""
+    return all(
+        np.array_equal(cast(Any, mine), cast(Any, yours)) for mine, yours in zip(one, other, strict=True)
+    )
+
+
+def check_games(_arguments: argparse.Namespace) -> None:
+    """Compare the games of both searches. Rows of a batch are equal wherever they lie, in bits."""
+    for name, options in GAMES.items():
+        game = make_game(name, **options)
+        network = build_network(NetworkConfig(blocks=2, channels=32), game, seed=1)
+        for kind in ("puct", "gumbel"):
+            search = SearchConfig(kind=kind, num_simulations=32, solver=True, tree_reuse=kind == "puct")
+            selfplay = SelfplayConfig(games=SAME_GAMES, opening_fraction=0.5, opening_plies=4)
+            plan = plan_of(Config(search=search, selfplay=selfplay), game, network, SAME_GAMES // 4)
+            here, there = played(SelfPlayHere(plan)).games, played(SelfPlayOnGpu(plan, print)).games
+            equal = sum(map(same, here, there))
+            print(f"games {name} {kind}: {equal} of {SAME_GAMES} equal", flush=True)
+
+
+def check_network(arguments: argparse.Namespace) -> None:
+    """Time the network alone."""
+    from azero.network.torch_inference import GpuNetwork
+
+    game = make_game("connect_four")
+    network = build_network(config_of(arguments).network, game, seed=1)
+    for rows in BATCHES:
+        alone = GpuNetwork(network, game, InferenceChoice("torch", "bf16", rows, "cuda", 0.0))
+        print(f"network batch {rows:,}: {rate(alone):,.0f} evaluations/s", flush=True)
+
+
+def rate(network: Any, seconds: float = 2.0) -> float:
+    """Return evaluations a second of a `GpuNetwork` that does nothing else."""
+    network.replay()
+    network.stream.synchronize()
+    count, began = 0, time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        for _ in range(20):
+            network.replay()
+        network.stream.synchronize()
+        count += 20
+    return count * len(network.planes) / (time.perf_counter() - began)
+
+
+def config_of(arguments: argparse.Namespace) -> Config:
+    """Return the recipe with the network that was asked for."""
+    config = compose("connect_four_gpu")
+    network = replace(config.network, blocks=arguments.blocks, channels=arguments.channels)
+    return replace(config, network=network)
+
+
+def check_stage(arguments: argparse.Namespace) -> None:
+    """Play a cycle with either search, twice: the first time compiles."""
+    config, game = config_of(arguments), make_game("connect_four")
+    network = build_network(config.network, game, seed=1)
+    for games in (config.selfplay.games, 4 * config.selfplay.games):
+        wanted = replace(config, selfplay=replace(config.selfplay, games=games))
+        plan = plan_of(wanted, game, network, config.selfplay.concurrent_games)
+        ways: dict[str, Callable[[], SelfPlay]] = {
+            "on the GPU": lambda plan=plan: SelfPlayOnGpu(plan, print),  # type: ignore[misc]
+            "on the CPU": lambda plan=plan: SelfPlayHere(plan),  # type: ignore[misc]
+        }
+        for name, way in ways.items():
+            for turn in ("first", "second"):
+                found = played(way())
+                stats, seconds = found.stats, found.seconds
+                print(
+                    f"stage of {games:,} games, search {name}, {turn}: {seconds:.1f} s, "
+                    f"{stats.evaluations / seconds:,.0f} evaluations/s, "
+                    f"{stats.simulations / seconds:,.0f} simulations/s, batches {stats.batch_fill:.0%} full",
+                    flush=True,
+                )
+
+
+def check_run(_arguments: argparse.Namespace) -> None:
+    """Compare the champions of two runs, of which one is killed and goes on."""
+    words = ("tictactoe", "cycles=6", "seed=1", "device=cuda", "selfplay.trees=gpu")
+    with tempfile.TemporaryDirectory() as folder:
+        places = [f"checkpoints={folder}/checkpoints", f"data={folder}/data"]
+        command = [sys.executable, "-m", "azero.loop", *words, *places]
+        subprocess.run([*command, "run=whole"], check=True, stdout=subprocess.DEVNULL)
+        killed = subprocess.Popen([*command, "run=killed"], stdout=subprocess.DEVNULL)
+        while killed.poll() is None and not list(Path(folder).glob("data/killed/000003*")):
+            time.sleep(0.05)
+        killed.kill()
+        killed.wait()
+        subprocess.run([*command, "run=killed"], check=True, stdout=subprocess.DEVNULL)
+        config = replace(Config(), checkpoints=f"{folder}/checkpoints", data=f"{folder}/data")
+        one, other = (Run.read(config, name).state.champion for name in ("whole", "killed"))
+    assert one is not None and other is not None
+    found = "the same" if one.sha256 == other.sha256 else "another"
+    print(f"run: killed and gone on, its champion is {found}")
+
+
+PARTS = {"games": check_games, "network": check_network, "stage": check_stage, "run": check_run}
+
+
+def main() -> None:
+    """Print a line for each figure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--blocks", type=int, default=10)
+    parser.add_argument("--channels", type=int, default=128)
+    arguments = parser.parse_args()
+    reason = hindrance(replace(Config(), device="auto"))
+    if reason:
+        raise UserError(f"this needs self-play on a GPU, and here {reason}")
+    for part in arguments.parts:
+        PARTS[part](arguments)
+
+
+if __name__ == "__main__":
+    with one_sentence():
+        main()
