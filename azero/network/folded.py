@@ -6,6 +6,7 @@ Letters: B the batch, A actions, C H W planes.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from functools import lru_cache
 
 import torch
@@ -30,6 +31,9 @@ class PlainNetwork(nn.Module):
         super().__init__()
         self.linear_policy = network.config.policy_output == "linear"
         self.network = copy.deepcopy(network)
+
+    def lend_zeros(self, rows: int, board: Sequence[int]) -> None:
+        """Do nothing: only blocks of azero use them."""
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Map [B, C, H, W] to policy logits [B, A] and value [B], both float32."""
@@ -65,6 +69,15 @@ class FoldedNetwork(nn.Module):
         policy_output, value_output = self.policy_head(x).float(), self.value_head(x).float()
         return policy_logits(policy_output, self.linear_policy), value_of(value_output)
 
+    def lend_zeros(self, rows: int, board: Sequence[int]) -> None:
+        """Let residual blocks use zeros for batches of so many rows, on a board (H, W)."""
+        weight = self.stem.weight
+        zeros = torch.zeros(rows, len(weight), *board, dtype=weight.dtype, device=weight.device)
+        zeros = zeros.contiguous(memory_format=torch.channels_last)
+        for block in self.blocks:
+            if isinstance(block, FoldedResidual):
+                block.zeros = zeros
+
     def convolutions(self) -> list[nn.Conv2d]:
         """Return the convolutions in the blocks, in their order."""
         return [layer for layer in self.blocks.modules() if isinstance(layer, nn.Conv2d)]
@@ -76,7 +89,13 @@ def policy_logits(policy_output: Tensor, linear: bool) -> Tensor:
 
 
 class FoldedResidual(nn.Module):
-    """A residual block without batch norms."""
+    """A residual block without batch norms.
+
+    Attributes:
+        zeros: as large as a batch of its input. With them a GPU rectifies within the first convolution too.
+    """
+
+    zeros: Tensor | None = None
 
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
@@ -84,15 +103,25 @@ class FoldedResidual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
-        inner = self.conv1(x).relu_()
-        if x.is_cuda and has_fused_sum():
-            # One kernel instead of four. torch has one for the first convolution too, but that adds 0 times
-            # the memory of its result, and what lies there may be NaN.
-            second, one = self.conv2, (1, 1)
-            return torch.cudnn_convolution_add_relu(
-                inner, second.weight, x, 1.0, second.bias, one, one, one, 1
-            )
-        return self.conv2(inner).add_(x).relu_()
+        if not fuses(x):
+            return self.conv2(self.conv1(x).relu_()).add_(x).relu_()
+        inner = self.conv1(x).relu_() if self.zeros is None else convolved(self.conv1, x, self.zeros, 0.0)
+        return convolved(self.conv2, inner, x, 1.0)
+
+
+def convolved(conv: nn.Conv2d, x: Tensor, added: Tensor, times: float) -> Tensor:
+    """Return max(0, conv(x) + times * added), by one kernel of cuDNN.
+
+    torch's kernel for max(0, conv(x)) adds 0 times memory that nobody has written, and what lies there may be
+    NaN. So zeros are lent (an H200, 10 x 128, 2,048 rows: 1.66 to 2.27 million evaluations a second).
+    """
+    one = (1, 1)
+    return torch.cudnn_convolution_add_relu(x, conv.weight, added, times, conv.bias, one, one, one, 1)
+
+
+def fuses(x: Tensor) -> bool:
+    """Return whether cuDNN adds and rectifies within a convolution of x."""
+    return x.is_cuda and has_fused_sum()
 
 
 @lru_cache(maxsize=1)

@@ -150,6 +150,7 @@ class CudaInference:
         self.moves = torch.zeros(rows, GATHERED if self.gathers else 0, dtype=torch.int64, **place)
         self.logits = torch.zeros(rows, GATHERED if self.gathers else self.num_actions, **place)
         self.value = torch.zeros(rows, **place)
+        self.folded.lend_zeros(rows, self.shape[2:])
         graph = torch.cuda.CUDAGraph()
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
