@@ -12,8 +12,13 @@ import functools
 from typing import Any, NamedTuple
 from unittest import mock
 
-import numba.cuda
 import numpy as np
+
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks NumPy 2.5 for it at its first compilation
+    np.vstack = np.vstack
+
+import numba.cuda
+from numba.cuda.core import config
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.target import CUDATargetContext
 
@@ -27,6 +32,7 @@ from azero.workers.games import PlaySettings
 
 cuda: Any = numba.cuda  # has no types
 SMALL = 4096  # bytes of a table that numba-cuda may put into a GPU's 64 KiB of constants
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # few games are a person's choice
 THREADS = 64  # of a block
 COPIED = 256  # places that are written to the GPU at once
 
@@ -53,8 +59,8 @@ class GpuKernels(NamedTuple):
 
 
 def device_rules(rules: Rules) -> Rules:
-    """Return the same rules as functions of a GPU."""
-    return Rules(*(cuda.jit(device=True)(rule.__wrapped__) for rule in rules))
+    """Return the same rules as functions of a GPU, with the types that they have on the CPU."""
+    return Rules(*(cuda.jit(rule._sig, device=True)(rule.__wrapped__) for rule in rules))
 
 
 @functools.cache
@@ -105,11 +111,12 @@ class Card:
     ) -> None:
         """Take the memory for `choice.batch_size` places like `place`, or fewer if it is short."""
         self.network = GpuNetwork(network, game, choice)
-        self.size, self.title = len(self.network.planes), self.network.title
+        self.size = len(self.network.planes)
+        self.title = f"{network.title} (backend {choice.backend}, {choice.precision})"
         self.kernels = kernels_of(game.rules)
         self.stream = cuda.external_stream(self.network.stream.cuda_stream)
         self.places: Place = map_arrays(self.spread, place)
-        self.settings: PlaySettings = map_arrays(cuda.to_device, settings)
+        self.settings: PlaySettings = map_arrays(self.put, settings)
         answers = self.network.planes, self.network.logits, self.network.value
         self.planes, self.logits, self.values = map(cuda.as_cuda_array, answers)
 
@@ -120,8 +127,12 @@ class Card:
         some = repeated(array, COPIED)
         for first in range(0, self.size, COPIED):
             some = some[: self.size - first]
-            spread[first : first + len(some)].copy_to_device(some)
+            spread[first : first + len(some)].copy_to_device(some, self.stream)
         return spread
+
+    def put(self, array: np.ndarray) -> Any:
+        """Return a copy of an array on the GPU, there before what is launched next."""
+        return cuda.to_device(array, self.stream)
 
     def launch(self, kernel: Any, threads: int, *arguments: Any) -> None:
         """Run a kernel with a thread for each of so many places, after what runs already."""
@@ -129,7 +140,7 @@ class Card:
 
     def begin(self, chosen: np.ndarray, seeds: np.ndarray) -> None:
         """Begin games; see `Machine`."""
-        numbers, seeds = cuda.to_device(chosen), cuda.to_device(np.asarray(seeds, np.uint64))
+        numbers, seeds = self.put(chosen), self.put(np.asarray(seeds, np.uint64))
         self.launch(self.kernels.begin, len(chosen), self.places, self.settings, numbers, seeds)
         self.stream.synchronize()
 
@@ -148,7 +159,7 @@ class Card:
 
     def read_places(self, record: Any, chosen: np.ndarray) -> Any:
         """Return a record of the `chosen` places; see `Machine`."""
-        numbers = cuda.to_device(chosen)
+        numbers = self.put(chosen)
 
         def read(array: Any) -> np.ndarray:
             shape = (len(chosen), *array.shape[1:])
@@ -165,4 +176,4 @@ class Card:
 
     def write(self, array: Any, values: np.ndarray) -> Any:
         """Return an array of the GPU with these values; see `Machine`."""
-        return cuda.to_device(values)
+        return self.put(values)

@@ -6,19 +6,30 @@ import importlib.util
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from azero.config.schema import OPENSPIEL, Config, UserError
-from azero.games.game import Rules
-from azero.network.inference import resolve_device
+from azero.games import rules_digest
+from azero.games.game import Game, Rules
+from azero.games.legal import legal_room
+from azero.network.inference import device_for
 from azero.process.seeds import SELFPLAY, game_seeds
-from azero.workers.selfplay import Plan, PlayedGames, SelfPlay, Watch
+from azero.workers.memory import PAIR_BYTES
+from azero.workers.selfplay import Plan, PlayedGames, SelfPlay, SelfPlayHere, Watch
 from azero.workers.threads import GameQueue, play_settings, play_with
+
+if TYPE_CHECKING:
+    from azero.gpu.places import Place
+    from azero.gpu.worker import GpuWorker
 
 MOST_PLACES = 8192  # games at once; on an H200 twice as many made 1 % more simulations a second
 GAMES_A_PLACE = 4  # in a cycle, so that most of a batch is full until the end
 CACHE_SHARE = 256  # a worker of the CPU has so many games, which share its cache
 MEMORY_SHARE = 0.7  # of the free memory that places may take
-_PLAYED: set[tuple[Rules, str]] = set()  # rules and algorithms whose kernels this process has compiled
+FEW_PLACES = 1024  # so many games begin at once, whatever the batch is at the end
+# Of this process: rules and algorithms whose kernels it has compiled, and those that could not be
+_COMPILED, _REFUSED = set[tuple[Rules, str]](), set[tuple[Rules, str]]()
+_GAMES: dict[tuple[str, str, str], Game] = {}  # by name, options and digest of a person's own rules
 
 
 def obstacle(config: Config) -> str | None:
@@ -47,7 +58,7 @@ def hindrance(config: Config) -> str | None:
         return 'numba-cuda is missing; pip install "azero[gpu12]" or "azero[gpu13]", for CUDA 12 or 13.'
     import torch  # here, as in the next function, because a program's help needs none
 
-    if resolve_device(config.device) != "cuda" or torch.version.hip is not None:
+    if device_for(config) != "cuda" or torch.version.hip is not None:
         return "the network is not computed on an NVIDIA GPU."
     from numba import cuda
 
@@ -59,7 +70,19 @@ def places_wanted(config: Config) -> int:
 
     It depends on the settings alone: in a batch of another size a network's answers may have other bits.
     """
-    return min(MOST_PLACES, max(16, 1 << max(1, config.selfplay.games // GAMES_A_PLACE).bit_length() - 1))
+    games = config.selfplay.games
+    return power_of_two(min(MOST_PLACES, max(games // GAMES_A_PLACE, min(games, FEW_PLACES))))
+
+
+def power_of_two(most: int) -> int:
+    """Return the greatest power of two up to a number."""
+    return 1 << most.bit_length() - 1
+
+
+def first_made(game: Game, config: Config) -> Game:
+    """Return the same game as this process made it first: rules that are made anew would compile anew."""
+    options = repr(sorted(config.game.options.items()))
+    return _GAMES.setdefault((config.game.name, options, rules_digest(config.game.name)), game)
 
 
 class SelfPlayOnGpu(SelfPlay):
@@ -69,45 +92,79 @@ class SelfPlayOnGpu(SelfPlay):
         """Begin nothing yet. `say` receives sentences on what happens."""
         super().__init__(plan)
         self.say = say
+        self.game = first_made(plan.game, plan.config)
 
     def play(self, watch: Watch) -> PlayedGames:
-        """Play the games; see `SelfPlay`."""
-        from azero.gpu.card import Card  # imports numba-cuda
-        from azero.gpu.places import bytes_of, make_place
-        from azero.gpu.worker import GpuWorker
-
+        """Play the games; see `SelfPlay`. Where the GPU refuses the kernels, the CPU plays them."""
         plan, config = self.plan, self.plan.config
-        place = make_place(plan.game, config.search, config.inference.cache // CACHE_SHARE)
-        settings = play_settings(plan.game, config.search, config.selfplay)
-        kernels = plan.game.rules, config.search.kind
-        compiled = kernels in _PLAYED
-        if not compiled:
-            self.say("Compiling self-play for the GPU takes a minute or two, at each start.")
-        choice = replace(plan.choice, batch_size=self.places(bytes_of(place)), batches=())
-        card = Card(plan.game, place, settings, plan.network, choice)
-        worker = GpuWorker(plan.game, card, config.search)
+        worker = self.ready_worker()
+        if worker is None:
+            return SelfPlayHere(plan).play(watch)
         queue = GameQueue(iter(plan.numbers), watch.deadline, plan.expected_seconds)
         seeds = game_seeds(config.seed, plan.cycle, SELFPLAY, config.selfplay.games)
         known = (watch.progress, watch.stop, watch.keep)
-        games, stats = play_with([worker], queue, seeds, *known, compiled)
-        _PLAYED.add(kernels)
+        games, stats = play_with([worker], queue, seeds, *known, compiled=True)
         return PlayedGames(games, stats, time.perf_counter() - watch.began)
 
-    def places(self, size: int) -> int:
-        """Return how many games of `size` bytes each are played at once; say so if memory is short.
+    def ready_worker(self) -> GpuWorker | None:
+        """Return a worker with compiled kernels; None, said once, if numba-cuda cannot make them.
+
+        Raises:
+            UserError: it cannot, and the settings ask for a GPU; or the network or a game has no room.
+        """
+        config = self.plan.config
+        kernels = self.game.rules, config.search.kind
+        if kernels in _REFUSED:
+            return None
+        if kernels not in _COMPILED:
+            self.say("Compiling self-play for the GPU takes a minute or two, at each start.")
+        try:
+            worker = self.new_worker()
+            worker.compile()
+        except UserError:
+            raise
+        except Exception as failure:  # of numba-cuda, its libraries, or the driver
+            why = f"{type(failure).__name__}: {str(failure).strip().splitlines()[0][:200]}"
+            if config.selfplay.trees == "gpu":
+                raise UserError(f"selfplay.trees=gpu cannot be: {why}. Set selfplay.trees=auto.") from failure
+            _REFUSED.add(kernels)
+            self.say(f"Games and search trees are on the CPU, because the GPU refuses them: {why}.")
+            return None
+        _COMPILED.add(kernels)
+        return worker
+
+    def new_worker(self) -> GpuWorker:
+        """Return a worker whose places and network are on the GPU."""
+        from azero.gpu.card import Card  # imports numba-cuda
+        from azero.gpu.places import make_place
+        from azero.gpu.worker import GpuWorker
+
+        plan, config = self.plan, self.plan.config
+        place = make_place(self.game, config.search, config.inference.cache // CACHE_SHARE)
+        settings = play_settings(self.game, config.search, config.selfplay)
+        choice = replace(plan.choice, batch_size=self.places(place), batches=())
+        return GpuWorker(self.game, Card(self.game, place, settings, plan.network, choice), config.search)
+
+    def places(self, place: Place) -> int:
+        """Return how many games like `place` are played at once; say so if memory is short.
 
         Raises:
             UserError: the GPU has no room for a single one.
         """
         import torch
 
-        wanted = places_wanted(self.plan.config)
+        from azero.gpu.places import bytes_of
+
+        wanted, game = places_wanted(self.plan.config), self.game
+        targets = PAIR_BYTES * game.max_plies * legal_room(game)  # room for them grows while games are played
+        size = bytes_of(place) + targets
+        torch.cuda.empty_cache()  # what training has left there is free
         room = int(MEMORY_SHARE * torch.cuda.mem_get_info()[0]) // size
         if room < 1:
             raise UserError(
-                f"a game of {self.plan.game.name} needs {size / 2**20:,.0f} MiB of the GPU's memory, and "
-                "less is free; lower search.num_simulations or inference.cache, or set selfplay.trees=cpu."
+                f"a game of {game.name} needs {size / 2**20:,.1f} MiB of the GPU's memory, and less is free; "
+                "lower search.num_simulations or inference.cache, or set selfplay.trees=cpu."
             )
         if room < wanted:
-            self.say(f"The GPU has memory for {room:,} games at once, not {wanted:,}.")
-        return min(wanted, room)
+            self.say(f"The GPU has memory for {power_of_two(room):,} games at once, not {wanted:,}.")
+        return min(wanted, power_of_two(room))

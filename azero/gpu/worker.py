@@ -72,8 +72,15 @@ class GpuWorker:
         self.game, self.machine, self.proves = game, machine, search.solver and not game.repetition_words
         self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
         self.stats, self.ended = WorkerStats(), math.inf
+        self.tried = np.zeros(3, np.int64)  # `counts` before the first game
         self.in_flight = 0  # simulations of games under way, at the last look
         self.shown: list[dict[str, Any]] = []  # games under way, at the last look
+
+    def compile(self) -> None:
+        """Launch everything once, before games are handed out. The game that it begins is nobody's."""
+        self.machine.begin(np.zeros(1, np.int64), np.zeros(1, np.uint64))
+        self.machine.waves(1)
+        self.tried = self.counts()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Play games of the queue until it is empty or a stop is requested."""
@@ -93,7 +100,8 @@ class GpuWorker:
             self.look()
             self.stats.seconds += time.perf_counter() - began
             self.stats.rows += WAVES * self.machine.size
-        self.count()
+        counts = self.counts() - self.tried
+        self.stats.evaluations, self.stats.cache_asked, self.stats.cache_found = counts.tolist()
         self.ended = time.perf_counter()
 
     def begin_next(self, chosen: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
@@ -134,11 +142,11 @@ class GpuWorker:
             for number, ply, moves in zip(self.numbers[few], plies, actions, strict=True)
         ]
 
-    def count(self) -> None:
-        """Add what the places have counted to the stats."""
-        self.stats.evaluations = int(self.machine.read(self.machine.places.evaluations).sum())
-        asked, found = self.machine.read(self.machine.places.cache.counts).sum(axis=0)
-        self.stats.cache_asked, self.stats.cache_found = int(asked), int(found)
+    def counts(self) -> np.ndarray:
+        """Return evaluations, positions asked of the caches, and found there, of all places, [3] int64."""
+        places = self.machine.places
+        evaluations = self.machine.read(places.evaluations).sum()
+        return np.array([evaluations, *self.machine.read(places.cache.counts).sum(axis=0)])
 
     def refuse(self, status: np.ndarray) -> None:
         """Raise the error of a game that cannot go on, if there is one among status [B]."""

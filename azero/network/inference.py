@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from azero.config.checks import check_values
-from azero.config.schema import UserError
+from azero.config.schema import Config, UserError
 
 LARGEST_VALUE = 1.005  # half a percent beyond 1 is rounding
 
@@ -127,3 +127,15 @@ def resolve_device(device: str) -> str:
     if device == "mps" and not torch.backends.mps.is_available():
         raise UserError("device=mps needs the GPU of an Apple chip; set device=cpu or device=auto.")
     return device
+
+
+def device_for(config: Config) -> str:
+    """Return the device that computes the network on leaves: "cpu", "cuda" or "mps".
+
+    With OpenVINO or int8, `device=auto` means the CPU.
+
+    Raises:
+        UserError: a GPU is asked for and there is none.
+    """
+    openvino = config.inference.backend == "openvino" or config.inference.precision == "int8"
+    return "cpu" if openvino and config.device == "auto" else resolve_device(config.device)

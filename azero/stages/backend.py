@@ -12,7 +12,7 @@ from azero.games.game import Game
 from azero.games.playing import random_game
 from azero.network.backends import obstacle
 from azero.network.choosing import choose_inference, safe_choice
-from azero.network.inference import InferenceChoice, resolve_device
+from azero.network.inference import InferenceChoice, device_for
 from azero.network.model import Network
 from azero.report.reporter import Reporter
 from azero.run.run import Run
@@ -59,18 +59,6 @@ def choice_for(
         strays = f"The {name} strays too far in {choice.precision}"
         report.message(f"{strays}; it is computed in {safe.precision}.")
     return safe
-
-
-def device_for(config: Config) -> str:
-    """Return the device that computes the network on leaves: "cpu", "cuda" or "mps".
-
-    With OpenVINO or int8, `device=auto` means the CPU.
-
-    Raises:
-        UserError: a GPU is asked for and there is none.
-    """
-    openvino = config.inference.backend == "openvino" or config.inference.precision == "int8"
-    return "cpu" if openvino and config.device == "auto" else resolve_device(config.device)
 
 
 def misfits(stored: InferenceChoice, config: Config, device: str) -> list[str]:

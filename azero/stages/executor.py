@@ -17,7 +17,7 @@ from azero.games.game import Game
 from azero.gpu.selfplay import SelfPlayOnGpu
 from azero.gpu.selfplay import obstacle as gpu_obstacle
 from azero.kernels.compiling import compiled_before
-from azero.network.inference import InferenceChoice, resolve_device
+from azero.network.inference import InferenceChoice, device_for
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.stages import warm_up
@@ -62,7 +62,7 @@ class Executor:
         if self.on_gpu():
             return SelfPlayOnGpu(plan(), say)
         if not compiled_before(kind):
-            if resolve_device(self.config.device) == "cuda":
+            if self.config.selfplay.trees == "auto" and device_for(self.config) == "cuda":
                 say(f"Games and search trees are on the CPU: {gpu_obstacle(self.config)}")
             own = kind.endswith(".py")
             later = "at each start, as it is your own" if own else "later starts skip it"
@@ -91,7 +91,8 @@ class ClusterExecutor(Executor):
         return positions_to_time(game, FIXED_POSITIONS, self.config.seed)
 
     def check(self, game: Game, choice: InferenceChoice) -> None:
-        """Connect. Raises UserError if the cluster cannot be used."""
+        """Connect. Raises UserError if the cluster cannot be used, or has no trees where they should be."""
+        self.on_gpu()
         self.crew(choice)
 
     def selfplay(self, plan: Callable[[], Plan], say: Say) -> SelfPlayOnCluster:

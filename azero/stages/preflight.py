@@ -39,10 +39,10 @@ def check_run(config: Config, name: str) -> list[str]:
         check_rules(run, game, rules_digest(config.game.name))
 
     from azero.network.backends import candidates
-    from azero.network.inference import InferenceChoice
+    from azero.network.inference import InferenceChoice, device_for
     from azero.network.model import check_network, first_network
     from azero.search.algorithm import check as check_algorithm
-    from azero.stages.backend import batch_rows, device_for
+    from azero.stages.backend import batch_rows
     from azero.stages.executor import executor_of
     from azero.stages.initialize import source_network
     from azero.training.trainer import make_optimizer

@@ -10,9 +10,18 @@ import pytest
 from searching import assert_same_records
 from stand_in import StandIn
 
-from azero.config.schema import ClusterConfig, Config, GameConfig, SearchConfig, SelfplayConfig, UserError
+from azero.config.schema import (
+    ClusterConfig,
+    Config,
+    GameConfig,
+    InferenceConfig,
+    SearchConfig,
+    SelfplayConfig,
+    UserError,
+)
 from azero.games import make_game
 from azero.gpu import selfplay as on_gpu
+from azero.gpu.places import bytes_of, make_place
 from azero.gpu.selfplay import SelfPlayOnGpu, hindrance, obstacle, places_wanted
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
@@ -51,8 +60,8 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         obstacle(with_trees("gpu"))
 
 
-@pytest.mark.parametrize("games, places", [(1, 16), (100, 16), (500, 64), (8192, 2048), (10**6, 8192)])
-def test_a_place_has_four_games_a_cycle(games: int, places: int) -> None:
+@pytest.mark.parametrize("games, places", [(1, 1), (100, 64), (1000, 512), (8192, 2048), (10**6, 8192)])
+def test_places_have_up_to_four_games_a_cycle(games: int, places: int) -> None:
     assert places_wanted(replace(Config(), selfplay=SelfplayConfig(games=games))) == places
 
 
@@ -65,6 +74,9 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
         return StandIn(game, place, settings, make_inference(network, game, choice))
 
     monkeypatch.setattr(card, "Card", stand_in)
+    monkeypatch.setattr(on_gpu, "_COMPILED", set())
+    monkeypatch.setattr(on_gpu, "_REFUSED", set())
+    monkeypatch.setattr(on_gpu, "_GAMES", {})
     monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (2**30, 2**30))
     game, selfplay = make_game("tictactoe"), SelfplayConfig(games=24, opening_fraction=0.5, opening_plies=2)
     config = Config(search=SearchConfig(kind="gumbel", num_simulations=8), selfplay=selfplay)
@@ -86,11 +98,48 @@ def test_a_gpu_with_little_memory_plays_fewer_games_at_once(
 ) -> None:
     said = list[str]()
     stage = SelfPlayOnGpu(plan, said.append)
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (10 * 2**20, 2**30))
-    assert stage.places(2**20) == 7  # 70 % of 10 MiB
-    assert said == ["The GPU has memory for 7 games at once, not 16."]
-    with pytest.raises(UserError, match=r"a game of tictactoe needs 20 MiB of the GPU's memory"):
-        stage.places(20 * 2**20)
+    place = make_place(plan.game, plan.config.search, 1000)
+    size = bytes_of(place) + 9 * 9 * 8  # pairs of targets of a whole game
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (10 * size, 2**30))
+    assert stage.places(place) == 4  # of the 7 that 70 % have room for
+    assert said == ["The GPU has memory for 4 games at once, not 16."]
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (size, 2**30))
+    with pytest.raises(UserError, match=r"a game of tictactoe needs 0\.1 MiB of the GPU's memory"):
+        stage.places(place)
+
+
+def test_the_cpu_plays_what_the_gpu_refuses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[str]()
+
+    def refuse(*_: Any) -> StandIn:
+        raise TypeError("no such rule\non a GPU")
+
+    monkeypatch.setattr("azero.gpu.card.Card", refuse)
+    for _ in range(2):
+        found = SelfPlayOnGpu(plan, said.append).play(Watch(Progress(), StopSignal()))
+        assert len(found.games) == 24
+    assert len(said) == 2  # that it compiles, and this
+    refused = said[1]
+    assert refused.endswith("on the CPU, because the GPU refuses them: TypeError: no such rule.")
+    config = replace(plan.config, selfplay=replace(plan.config.selfplay, trees="gpu"))
+    monkeypatch.setattr(on_gpu, "_REFUSED", set())
+    with pytest.raises(UserError, match=r"^selfplay.trees=gpu cannot be: TypeError: no such rule\. Set"):
+        SelfPlayOnGpu(replace(plan, config=config), said.append).play(Watch(Progress(), StopSignal()))
+
+
+def test_rules_that_are_made_anew_are_compiled_once(plan: Plan) -> None:
+    other = replace(plan, game=replace(plan.game))
+    first, second = SelfPlayOnGpu(plan, print), SelfPlayOnGpu(other, print)
+    assert first.game is second.game is plan.game is not other.game
+
+
+@pytest.mark.parametrize("wish", [InferenceConfig(precision="int8"), InferenceConfig(backend="openvino")])
+def test_a_network_on_the_cpu_has_its_search_there(
+    wish: InferenceConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba_cuda", reason='numba-cuda is missing (pip install "azero[gpu13]").')
+    monkeypatch.setattr("azero.network.inference.resolve_device", lambda device: "cuda")
+    assert "not computed on an NVIDIA GPU" in str(hindrance(Config(inference=wish)))
 
 
 def test_the_executor_chooses(monkeypatch: pytest.MonkeyPatch) -> None:

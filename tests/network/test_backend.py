@@ -16,7 +16,7 @@ from azero.config.schema import Config, InferenceConfig, SelfplayConfig, UserErr
 from azero.games.game import Game
 from azero.network.backends import obstacle
 from azero.network.choosing import LIMITS
-from azero.network.inference import InferenceChoice
+from azero.network.inference import InferenceChoice, device_for
 from azero.process.signals import StopSignal
 from azero.run.run import Run
 from azero.run.state import State
@@ -158,12 +158,9 @@ def test_who_asks_for_openvino_and_leaves_the_device_open_means_the_cpu(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     for wish in (InferenceConfig(backend="openvino"), InferenceConfig(precision="int8")):
-        assert inference_choice.device_for(Config(inference=wish)) == "cpu"
-    assert (
-        inference_choice.device_for(Config(inference=InferenceConfig(backend="openvino"), device="cuda"))
-        == "cuda"
-    )
-    assert inference_choice.device_for(Config()) == "cuda"
+        assert device_for(Config(inference=wish)) == "cpu"
+    assert device_for(Config(inference=InferenceConfig(backend="openvino"), device="cuda")) == "cuda"
+    assert device_for(Config()) == "cuda"
 
 
 @needs_openvino
