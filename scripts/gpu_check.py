@@ -1,12 +1,13 @@
-"""What a GPU is needed for, in one table: does self-play there play the right games, and how fast?
+"""Check self-play on this NVIDIA GPU: are its games right, and how fast is it? One line for each result.
 
-    bash scripts/gpu_check.sh  # ten minutes; needs an NVIDIA GPU and `pip install "azero[gpu13]"`, or gpu12
+    bash scripts/gpu_check.sh  # about ten minutes; needs the extra gpu13, or gpu12 for CUDA 12
     python scripts/gpu_check.py --parts network stage --blocks 6 --channels 64
 
-games: the same games by the search on the GPU and on the CPU, with the same network on the GPU; each game and
-algorithm. network: evaluations a second of the network alone, by batch. stage: a cycle of self-play with its
-search on the GPU, and on the CPU. run: a run is killed and goes on; its champion equals that of a run that
-was not.
+games: the same games by the search on the GPU and on the CPU, with the same network on the GPU; each kind of
+game and algorithm. 63 of 64 equal ones are no fault: a GPU may round the last bit differently.
+network: evaluations a second of the network alone, by batch.
+stage: a cycle of self-play with its search on the GPU, and on the CPU.
+run: a run is killed and goes on; its champion equals that of a run that was not.
 """
 
 from __future__ import annotations
@@ -69,10 +70,7 @@ def same(one: GameRecord, other: GameRecord) -> bool:
 
 
 def check_games(arguments: argparse.Namespace) -> None:
-    """Compare the games of both searches. Rows of a batch are equal wherever they lie, in bits.
-
-    Numbers may differ in their last bit, because a GPU multiplies and adds at once: 63 of 64 is no fault.
-    """
+    """Compare the games of both searches. Rows of a batch are equal wherever they lie, in bits."""
     if not arguments.games:  # all, each in a process of its own, because compiling takes most of the time
         command = [sys.executable, __file__, "--parts", "games", "--games"]
         for process in [subprocess.Popen([*command, name]) for name in GAMES]:
@@ -175,9 +173,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--blocks", type=int, default=10)
-    parser.add_argument("--channels", type=int, default=128)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="all by default")
+    parser.add_argument("--blocks", type=int, default=10, help="of the network of network and stage")
+    parser.add_argument("--channels", type=int, default=128, help="of it")
     parser.add_argument(
         "--games", nargs="+", choices=GAMES, default=[], help="of the part games; default: all"
     )

@@ -302,8 +302,8 @@ class SelfplayConfig:
     )
     trees: str = setting(
         "auto",
-        "Where search trees are. gpu: on an NVIDIA GPU (extra gpu13, or gpu12 for CUDA 12); auto: there if "
-        "that can be.",
+        "Where self-play plays and searches. auto: on an NVIDIA GPU if it can (extra gpu13, or gpu12 for "
+        "CUDA 12); gpu: stop if it cannot.",
         choices=("auto", "cpu", "gpu"),
     )
 

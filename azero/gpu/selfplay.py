@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     from azero.gpu.places import Place
     from azero.gpu.worker import GpuWorker
 
-MOST_PLACES = 8192  # games at once; on an H200 twice as many made 1 % more simulations a second
+MOST_PLACES = 8192  # games at once; a prototype on an H200 made 1 % more simulations with twice as many
 GAMES_A_PLACE = 4  # in a cycle, so that most of a batch is full until the end
-CACHE_SHARE = 256  # a worker of the CPU has so many games, which share its cache
+CACHE_SHARE = 256  # a worker of the CPU has at most so many games by default, which share its cache
 MEMORY_SHARE = 0.7  # of the free memory that places may take
 FEW_PLACES = 1024  # so many games begin at once, whatever the batch is at the end
 # Of this process: rules and algorithms whose kernels it has compiled, and those that could not be
@@ -59,7 +60,7 @@ def hindrance(config: Config) -> str | None:
     import torch  # here, as in the next function, because a program's help needs none
 
     if device_for(config) != "cuda" or torch.version.hip is not None:
-        return "the network is not computed on an NVIDIA GPU."
+        return "torch does not compute the network on an NVIDIA GPU; see device and inference.backend."
     from numba import cuda
 
     return None if cuda.is_available() else "numba-cuda cannot use the GPU; `numba -s` says why."
@@ -83,6 +84,14 @@ def first_made(game: Game, config: Config) -> Game:
     """Return the same game as this process made it first: rules that are made anew would compile anew."""
     options = repr(sorted(config.game.options.items()))
     return _GAMES.setdefault((config.game.name, options, rules_digest(config.game.name)), game)
+
+
+def said_by(failure: Exception) -> str:
+    """Return the line of an error that says most: of numba-cuda's, where in the source it happened."""
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", str(failure)).splitlines()]
+    told = [line for line in lines if line and not line.startswith("Failed in")]
+    where = [line for line in told if line.startswith("During: lowering")]
+    return f"{type(failure).__name__}: {(where or told or ['no reason is given'])[0][:300].rstrip('.')}"
 
 
 class SelfPlayOnGpu(SelfPlay):
@@ -124,11 +133,11 @@ class SelfPlayOnGpu(SelfPlay):
         except UserError:
             raise
         except Exception as failure:  # of numba-cuda, its libraries, or the driver
-            why = f"{type(failure).__name__}: {str(failure).strip().splitlines()[0][:200]}"
+            why = f"the GPU refuses these rules or this search: {said_by(failure)}"
             if config.selfplay.trees == "gpu":
                 raise UserError(f"selfplay.trees=gpu cannot be: {why}. Set selfplay.trees=auto.") from failure
             _REFUSED.add(kernels)
-            self.say(f"Games and search trees are on the CPU, because the GPU refuses them: {why}.")
+            self.say(f"Self-play is on the CPU: {why}.")
             return None
         _COMPILED.add(kernels)
         return worker
@@ -159,11 +168,13 @@ class SelfPlayOnGpu(SelfPlay):
         targets = PAIR_BYTES * game.max_plies * legal_room(game)  # room for them grows while games are played
         size = bytes_of(place) + targets
         torch.cuda.empty_cache()  # what training has left there is free
-        room = int(MEMORY_SHARE * torch.cuda.mem_get_info()[0]) // size
+        free, _ = torch.cuda.mem_get_info()
+        room = int(MEMORY_SHARE * free) // size
         if room < 1:
             raise UserError(
-                f"a game of {game.name} needs {size / 2**20:,.1f} MiB of the GPU's memory, and less is free; "
-                "lower search.num_simulations or inference.cache, or set selfplay.trees=cpu."
+                f"a game of {game.name} needs {size / 2**20:,.1f} MiB of the GPU's memory, and self-play may "
+                f"take {MEMORY_SHARE * free / 2**20:,.1f}; lower search.num_simulations or inference.cache, "
+                "or set selfplay.trees=cpu."
             )
         if room < wanted:
             self.say(f"The GPU has memory for {power_of_two(room):,} games at once, not {wanted:,}.")

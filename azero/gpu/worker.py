@@ -1,7 +1,7 @@
 """The host of a GPU's games: it hands out numbers, collects what has ended, and keeps the stats.
 
-Between two looks the GPU plays WAVES waves by itself. A game that ends waits for the next look, which costs
-one in a few hundred waves of its place.
+Between two looks the GPU plays WAVES waves by itself. A game that ends waits half as many, on average, of the
+hundreds that it takes.
 """
 
 from __future__ import annotations

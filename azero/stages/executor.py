@@ -27,6 +27,7 @@ from azero.workers.memory import check_worker_memory
 from azero.workers.selfplay import Plan, SelfPlay, SelfPlayHere, worker_count
 
 Say = Callable[[str], object]
+TOLD = set[str]()  # why self-play is not on the GPU that this process has
 
 
 class Executor:
@@ -59,11 +60,13 @@ class Executor:
             say: receives sentences on what happens.
         """
         kind = self.config.search.kind
-        if self.on_gpu():
+        reason = gpu_obstacle(self.config)
+        if reason is None:
             return SelfPlayOnGpu(plan(), say)
+        if self.config.selfplay.trees == "auto" and device_for(self.config) == "cuda" and reason not in TOLD:
+            TOLD.add(reason)
+            say(f"Self-play is on the CPU: {reason}")
         if not compiled_before(kind):
-            if self.config.selfplay.trees == "auto" and device_for(self.config) == "cuda":
-                say(f"Games and search trees are on the CPU: {gpu_obstacle(self.config)}")
             own = kind.endswith(".py")
             later = "at each start, as it is your own" if own else "later starts skip it"
             say(f"Compiling the {Path(kind).name} search takes a minute or two; {later}.")

@@ -22,7 +22,7 @@ from azero.config.schema import (
 from azero.games import make_game
 from azero.gpu import selfplay as on_gpu
 from azero.gpu.places import bytes_of, make_place
-from azero.gpu.selfplay import SelfPlayOnGpu, hindrance, obstacle, places_wanted
+from azero.gpu.selfplay import SelfPlayOnGpu, hindrance, obstacle, places_wanted, said_by
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network
@@ -43,7 +43,7 @@ def with_trees(where: str, **others: Any) -> Config:
         (with_trees("auto", game=GameConfig(name="nim", engine="openspiel")), "rules of OpenSpiel"),
         (with_trees("auto", search=SearchConfig(kind="mine.py")), "a search of your own"),
         (with_trees("auto", cluster=ClusterConfig(address="auto")), "workers of a cluster"),
-        (with_trees("auto", device="cpu"), "not computed on an NVIDIA GPU"),
+        (with_trees("auto", device="cpu"), "not compute the network on an NVIDIA GPU"),
         (with_trees("cpu"), "selfplay.trees=cpu"),
     ],
 )
@@ -120,11 +120,28 @@ def test_the_cpu_plays_what_the_gpu_refuses(plan: Plan, monkeypatch: pytest.Monk
         assert len(found.games) == 24
     assert len(said) == 2  # that it compiles, and this
     refused = said[1]
-    assert refused.endswith("on the CPU, because the GPU refuses them: TypeError: no such rule.")
+    assert refused.startswith(
+        "Self-play is on the CPU: the GPU refuses these rules or this search: TypeError"
+    )
     config = replace(plan.config, selfplay=replace(plan.config.selfplay, trees="gpu"))
     monkeypatch.setattr(on_gpu, "_REFUSED", set())
-    with pytest.raises(UserError, match=r"^selfplay.trees=gpu cannot be: TypeError: no such rule\. Set"):
+    with pytest.raises(UserError, match=r"refuses these rules or this search: TypeError: no such rule\. Set"):
         SelfPlayOnGpu(replace(plan, config=config), said.append).play(Watch(Progress(), StopSignal()))
+
+
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        ("", "no reason is given"),
+        ("out of memory.", "out of memory"),
+        (
+            "Failed in cuda mode\n\x1b[1mNo cfunc\x1b[0m\n\x1b[1mDuring: lowering x at mine.py (9)",
+            "During: lowering x at mine.py (9)",
+        ),
+    ],
+)
+def test_what_a_compiler_says_is_one_line(text: str, line: str) -> None:
+    assert said_by(ValueError(text)) == f"ValueError: {line}"
 
 
 def test_rules_that_are_made_anew_are_compiled_once(plan: Plan) -> None:
@@ -139,7 +156,7 @@ def test_a_network_on_the_cpu_has_its_search_there(
 ) -> None:
     pytest.importorskip("numba_cuda", reason='numba-cuda is missing (pip install "azero[gpu13]").')
     monkeypatch.setattr("azero.network.inference.resolve_device", lambda device: "cuda")
-    assert "not computed on an NVIDIA GPU" in str(hindrance(Config(inference=wish)))
+    assert "not compute the network on an NVIDIA GPU" in str(hindrance(Config(inference=wish)))
 
 
 def test_the_executor_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
