@@ -12,12 +12,8 @@ import functools
 from typing import Any, NamedTuple
 from unittest import mock
 
-import numpy as np
-
-if not hasattr(np, "row_stack"):  # numba-cuda 0.30 asks NumPy 2.5 for it at its first compilation
-    np.vstack = np.vstack
-
 import numba.cuda
+import numpy as np
 from numba.cuda.core import config
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.target import CUDATargetContext
