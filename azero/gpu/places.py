@@ -10,7 +10,6 @@ Letters: B places.
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,12 +19,12 @@ from numba.extending import intrinsic
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
-from azero.search.algorithm import make_algorithm, sound_for
+from azero.search.algorithm import sound_for
 from azero.search.cache import EvaluationCache, cache_of
-from azero.search.exact import Exact, make_exact
-from azero.search.scratch import Scratch, make_scratch
-from azero.search.tree import Tree, nodes_needed, trees_of
-from azero.workers.games import Worker, make_worker
+from azero.search.exact import Exact
+from azero.search.scratch import Scratch
+from azero.search.tree import Tree
+from azero.workers.games import Worker, make_searches, make_worker
 
 Record = TypeVar("Record")
 
@@ -43,16 +42,15 @@ class Place(NamedTuple):
 
 
 def make_place(game: Game, search: SearchConfig, cached: int) -> Place:
-    """Return an idle place with room for `cached` evaluations, and without a search for forced wins."""
-    search = sound_for(search, game)
-    nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
+    """Return an idle place with room for `cached` evaluations."""
+    tree, algorithm, scratch, exact = make_searches(game, sound_for(search, game), 1)
     return Place(
-        tree=trees_of(game, 1, nodes),
+        tree=tree,
         cache=cache_of(game, cached),
         worker=make_worker(game, 1),
-        algorithm=make_algorithm(search, 1, game.num_actions),
-        scratch=make_scratch(game, nodes),
-        exact=make_exact(game, replace(search, forced_nodes=0)),
+        algorithm=algorithm,
+        scratch=scratch,
+        exact=exact,
         evaluations=np.zeros(1, np.int64),
     )
 

@@ -20,6 +20,7 @@ from azero.gpu.play import BAD_ANSWER, DEAD_END
 from azero.network.inference import bad_answers
 from azero.process.signals import StopSignal
 from azero.report.live import BOARDS
+from azero.search.algorithm import sound_for
 from azero.search.counters import WorkerStats
 from azero.search.dead_end import check_dead_end
 from azero.workers.games import FINISHED, FULL, STUCK, with_more_room
@@ -69,7 +70,7 @@ class GpuWorker:
 
     def __init__(self, game: Game, machine: Machine, search: SearchConfig) -> None:
         """Begin nothing yet; `search` is the run's."""
-        self.game, self.machine, self.proves = game, machine, search.solver and not game.repetition_words
+        self.game, self.machine, self.proves = game, machine, sound_for(search, game).solver
         self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
         self.stats, self.ended = WorkerStats(), math.inf
         self.tried = np.zeros(3, np.int64)  # `counts` before the first game

@@ -11,21 +11,37 @@ settings and that seed only, never on its neighbours.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.games.legal import leave_out, legal_room, list_legal
 from azero.games.repetition import find_banned
 from azero.kernels.compiled import borrowed, inner, kernel, part
 from azero.kernels.random_stream import next_below, next_float
 from azero.kernels.words import copy_words
-from azero.search.algorithm import begin_search, choose_move, search_value, write_target
+from azero.search.algorithm import begin_search, choose_move, make_algorithm, search_value, write_target
+from azero.search.exact import Exact, make_exact
 from azero.search.mcts import expand_root, simulate
 from azero.search.repetition import ban
 from azero.search.root import Temperature, temperature_at
-from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, edge_range, first_edge, reroot, reset
+from azero.search.scratch import Scratch, make_scratch
+from azero.search.tree import (
+    NO_LEAF,
+    ROOT,
+    UNVISITED,
+    Tree,
+    add_child,
+    edge_range,
+    first_edge,
+    nodes_needed,
+    reroot,
+    reset,
+    trees_of,
+)
 
 # FULL: the game's targets need more room. STUCK: the history forbids every legal move.
 IDLE, PLAYING, FULL, FINISHED, STUCK = 0, 1, 2, 3, 4
@@ -93,6 +109,23 @@ def make_worker(game: Game, num_games: int) -> Worker:
         first_outcome=np.zeros(num_games, np.float32),
         searches=np.zeros(num_games, np.int64),
         simulations=np.zeros(num_games, np.int64),
+    )
+
+
+def make_searches(
+    game: Game, search: SearchConfig, num_games: int, gathered: bool = False
+) -> tuple[Tree, Any, Scratch, Exact | None]:
+    """Return trees, the algorithm's record, scratch and exact play for the searches of so many games.
+
+    Without a search for forced wins: a network that learned from such games had a worse raw policy, and no
+    better search (docs/lab/strength.md).
+    """
+    nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
+    return (
+        trees_of(game, num_games, nodes),
+        make_algorithm(search, num_games, game.num_actions),
+        make_scratch(game, nodes, gathered),
+        make_exact(game, replace(search, forced_nodes=0)),
     )
 
 

@@ -30,15 +30,12 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
-from azero.search.algorithm import explaining_search, make_algorithm, sound_for
+from azero.search.algorithm import explaining_search, sound_for
 from azero.search.cache import EvaluationCache, cache_of
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
-from azero.search.exact import make_exact
 from azero.search.mcts import LegalRows, receive_evaluations, write_rows
 from azero.search.root import Temperature
-from azero.search.scratch import make_scratch
-from azero.search.tree import nodes_needed, trees_of
 from azero.workers.games import (
     FINISHED,
     FULL,
@@ -47,6 +44,7 @@ from azero.workers.games import (
     STUCK,
     PlaySettings,
     Worker,
+    make_searches,
     make_worker,
     play_wave,
     start_games,
@@ -201,17 +199,12 @@ class SelfplayWorker:
     ) -> None:
         """Make arrays for as many games as a batch has rows."""
         size, search = inference.batch_size, sound_for(search, game)
-        num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
         self.search = search
-        self.algorithm = make_algorithm(search, size, game.num_actions)
-        self.tree = trees_of(game, size, num_nodes)
+        searches = make_searches(game, search, size, gathers(inference))
+        self.tree, self.algorithm, self.scratch, self.exact = searches
         self.worker = make_worker(game, size)
-        self.scratch = make_scratch(game, num_nodes, gathers(inference))
         self.legal = LegalRows(game, inference)
-        # No search for forced wins: a network that learned from such games had a worse raw policy, and no
-        # better search (docs/lab/strength.md).
-        self.exact = make_exact(game, replace(search, forced_nodes=0))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.full(size, -1)  # of the games; -1 where none is, or one is just beginning

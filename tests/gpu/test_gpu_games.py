@@ -12,7 +12,7 @@ from stand_in import StandIn
 
 from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
-from azero.games.game import Game
+from azero.games.game import UNBOUNDED, Game
 from azero.gpu.places import make_place
 from azero.gpu.worker import GpuWorker
 from azero.process.signals import StopSignal
@@ -48,7 +48,7 @@ def on_cpu(game: Game, search: SearchConfig, games: int = 20) -> tuple[list[Game
 
 
 def check(game: Game, search: SearchConfig, games: int) -> None:
-    if not game.rules.plies_left(game.initial_state()) < 1 << 62:
+    if game.rules.plies_left(game.initial_state()) == UNBOUNDED:
         search = replace(search, exact_plies=0)
     machine = stand_in(game, search, FakeInference(game, batch_size=6))
     (found, stats), (expected, other) = on_gpu(machine, game, search, games), on_cpu(game, search, games)
