@@ -43,8 +43,13 @@ TOY = (
     "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16"
     " train.epochs=1 evaluate.games=4 device=cpu"
 )
-# These say something about the player, which is not trained here; the studio runs until Ctrl-C.
-STATUSES = {"azero correctness": {0, 1}, "azero doctor": {0, 1}, "azero studio": {130}}
+# These judge a player that is not trained here; the studio runs until Ctrl-C; the last needs a GPU.
+STATUSES = {
+    "azero correctness": {0, 1},
+    "azero doctor": {0, 1},
+    "azero studio": {130},
+    "azero loop connect_four_gpu selfplay.trees=gpu": {0, 2},
+}
 
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
@@ -62,8 +67,15 @@ PROGRAMS = {
     "azero": '#!/usr/bin/env bash\nexec python -m azero "$@"\n',
     # --inspect reads the event files and ends, where the server would run on
     "tensorboard": f'#!/usr/bin/env bash\nexec {sys.executable} -m tensorboard.main "$@" --inspect\n',
-    # .ci/run installs azero; here the command must only name this project
-    "pip": '#!/usr/bin/env bash\n[ "$*" = "install ." ] && grep -q \'name = "azero"\' pyproject.toml\n',
+    # .ci/run installs azero; here the command must only name this project, and an extra that it has
+    "pip": r"""#!/usr/bin/env bash
+grep -q 'name = "azero"' pyproject.toml || exit 1
+case "$*" in
+  "install .") ;;
+  "install .["*"]") grep -q "^$(sed 's/.*\[\(.*\)\]/\1/' <<< "$*") = \[" pyproject.toml ;;
+  *) exit 1 ;;
+esac
+""",
 }
 ACTIVATE = 'export PATH="$PWD/.venv/bin:$PATH"\n'
 
