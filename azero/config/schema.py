@@ -461,7 +461,7 @@ class InferenceConfig:
     )
     cache: int = setting(
         65_536,
-        "Evaluations cached per worker; 0: none. The cache is exact and empty for each new network.",
+        "Evaluations, and results of exact play, that each worker keeps; 0: none. They are exact.",
         between=(0, 2**28),
     )
 

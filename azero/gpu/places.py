@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 def make_place(game: Game, search: SearchConfig, cached: int) -> Place:
     """Return an idle place with room for `cached` evaluations."""
-    tree, algorithm, scratch, exact = make_searches(game, sound_for(search, game), 1)
+    tree, algorithm, scratch, exact = make_searches(game, sound_for(search, game), 1, cached)
     return Place(
         tree=tree,
         cache=cache_of(game, cached),

@@ -7,10 +7,11 @@ In play and in matches any other leaf is searched for a forced win or loss: to t
 until `search.forced_nodes` positions are spent (MCTS-minimax hybrids, Baier and Winands 2013).
 
 A leaf of a known value is proven, as an end of the game is, and `mcts.prove` carries the value up the tree.
-Any other leaf is an ordinary one. The budgets count positions, not time, and nothing is kept between two
-leaves, so the result depends on the position alone.
+Any other leaf is an ordinary one. The budgets count positions, not time, and a leaf is judged without what
+others have shown, so the result depends on the position alone. A table keeps results, because the search
+after a move meets many leaves of the search before it.
 
-Letters: P plies, A actions, M moves of a position at most, S state words.
+Letters: P plies, A actions, M moves of a position at most, S state words, E entries.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game, no_plies_left
 from azero.games.legal import Legal, legal_room, list_legal, make_legal
 from azero.kernels.compiled import kernel, part
+from azero.kernels.hashing import hash_words
+from azero.kernels.words import copy_words, same_words
 from azero.search.tree import LOSS, WIN, set_bounds
 
 NO_MOVE = -1
@@ -43,7 +46,10 @@ ROW = np.dtype(
 
 
 class Exact(NamedTuple):
-    """The budgets of a leaf, and scratch: row r of the current line is the position after r plies."""
+    """The budgets of a leaf, scratch, and what was found.
+
+    Row r of the scratch is the position of the current line after r plies.
+    """
 
     plies: int
     nodes: int
@@ -55,10 +61,15 @@ class Exact(NamedTuple):
     successors: np.ndarray  # [P, M, S] uint64
     history: np.ndarray  # [2, A] int64: how much each player's moves cut off so far
     legal: Legal
+    judged: np.ndarray  # [E] bool; E is a power of two, or 0
+    leaves: np.ndarray  # [E, S] uint64: states that were judged
+    results: np.ndarray  # [E] float64: their values, or UNSOLVED
 
 
-def make_exact(game: Game, search: SearchConfig) -> Exact | None:
+def make_exact(game: Game, search: SearchConfig, kept: int = 0) -> Exact | None:
     """Return the budgets and buffers of one thread; None if leaves are not solved.
+
+    kept: room for so many results at least.
 
     Raises:
         UserError: the game has no bound on the plies left.
@@ -73,6 +84,7 @@ def make_exact(game: Game, search: SearchConfig) -> Exact | None:
     plies, actions = min(search.exact_plies, game.max_plies), game.num_actions
     most = min(actions, MOST_MOVES * legal_room(game))
     rows = max(plies, FORCED_PLIES if search.forced_nodes else 0)
+    entries = 1 << (kept - 1).bit_length() if kept else 0
     return Exact(
         plies,
         search.exact_nodes,
@@ -84,6 +96,9 @@ def make_exact(game: Game, search: SearchConfig) -> Exact | None:
         successors=np.zeros((rows, most, game.state_words), np.uint64),
         history=np.zeros((2, actions), np.int64),
         legal=make_legal(actions),
+        judged=np.zeros(entries, np.bool_),
+        leaves=np.zeros((entries, game.state_words), np.uint64),
+        results=np.zeros(entries),
     )
 
 
@@ -94,15 +109,31 @@ def solve_leaf(rules, tree, b, leaf, exact):
         return
     if tree.nodes[b, leaf].proven or tree.nodes[b, leaf].node_visits > 0:
         return
-    state, value = tree.states[b, leaf], UNSOLVED
-    if rules.plies_left(state) <= exact.plies:
-        value, _ = find_value(rules, exact, state, exact.plies, exact.nodes)
-    if value == UNSOLVED:
-        value = find_forced(rules, exact, state)
+    value = judge(rules, exact, tree.states[b, leaf])
     if value != UNSOLVED:
         tree.nodes[b, leaf].proven = True
         tree.nodes[b, leaf].raw_value = value
         set_bounds(tree, b, leaf, value, value)
+
+
+@kernel
+def judge(rules, exact, state):
+    """Return an unfinished state's value for its player to move, or UNSOLVED if the budgets are too small."""
+    near, size = rules.plies_left(state) <= exact.plies, exact.judged.shape[0]
+    if not near and exact.forced_nodes == 0:
+        return UNSOLVED
+    entry = np.int64(hash_words(state) & np.uint64(size - 1))
+    if size > 0 and exact.judged[entry] and same_words(exact.leaves[entry], state):
+        return exact.results[entry]
+    value = UNSOLVED
+    if near:
+        value, _ = find_value(rules, exact, state, exact.plies, exact.nodes)
+    if value == UNSOLVED:
+        value = find_forced(rules, exact, state)
+    if size > 0:
+        exact.judged[entry], exact.results[entry] = True, value
+        copy_words(state, exact.leaves[entry])
+    return value
 
 
 @kernel

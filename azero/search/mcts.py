@@ -289,7 +289,8 @@ def search_wave(addresses, tree, cache, games, algorithm, key, exact):
     Return how many wait.
     """
     rules = rules_at(addresses)
-    tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
+    tree, cache = borrowed(tree), borrowed(cache)
+    algorithm, key, exact = borrowed(algorithm), borrowed(key), borrowed(exact)
     waiting = 0
     for b in games:
         advance(rules, tree, cache, b, algorithm, key, exact)

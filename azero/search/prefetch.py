@@ -200,7 +200,8 @@ def gather(addresses, tree, cache, b, algorithm, planes, prefetched, scratch, ex
     """
     rules = rules_at(addresses)
     tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
-    planes, prefetched, scratch = borrowed(planes), borrowed(prefetched), borrowed(scratch)
+    planes, prefetched = borrowed(planes), borrowed(prefetched)
+    scratch, exact = borrowed(scratch), borrowed(exact)
     if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, scratch.key):
         later = max(0, tree.searches[b].simulations_left - SLICE)
         tree.searches[b].simulations_left -= later

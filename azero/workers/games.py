@@ -113,9 +113,11 @@ def make_worker(game: Game, num_games: int) -> Worker:
 
 
 def make_searches(
-    game: Game, search: SearchConfig, num_games: int, gathered: bool = False
+    game: Game, search: SearchConfig, num_games: int, kept: int, gathered: bool = False
 ) -> tuple[Tree, Any, Scratch, Exact | None]:
     """Return trees, the algorithm's record, scratch and exact play for the searches of so many games.
+
+    kept: results of exact play.
 
     Without a search for forced wins: a network that learned from such games had a worse raw policy, and no
     better search (docs/lab/strength.md).
@@ -125,7 +127,7 @@ def make_searches(
         trees_of(game, num_games, nodes),
         make_algorithm(search, num_games, game.num_actions),
         make_scratch(game, nodes, gathered),
-        make_exact(game, replace(search, forced_nodes=0)),
+        make_exact(game, replace(search, forced_nodes=0), kept),
     )
 
 
@@ -343,7 +345,7 @@ def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exac
     """Advance every game that does not wait. Return how many are FULL, FINISHED or STUCK."""
     rules = rules_at(addresses)
     tree, cache, worker = borrowed(tree), borrowed(cache), borrowed(worker)
-    algorithm, scratch = borrowed(algorithm), borrowed(scratch)
+    algorithm, scratch, exact = borrowed(algorithm), borrowed(scratch), borrowed(exact)
     finished = 0
     for b in range(worker.status.shape[0]):
         if worker.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:

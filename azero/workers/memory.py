@@ -25,8 +25,9 @@ def worker_bytes(game: Game, rows: int, config: Config) -> int:
 
 
 def cache_bytes(game: Game, config: Config) -> int:
-    """Return the bytes of a full cache of evaluations."""
-    return config.inference.cache * (8 * game.key_words + MOVE.itemsize * legal_room(game))
+    """Return the bytes of a full cache of evaluations, and of as many results of exact play."""
+    result = 8 * game.state_words + 9 if config.search.solver and config.search.exact_plies else 0
+    return config.inference.cache * (8 * game.key_words + MOVE.itemsize * legal_room(game) + result)
 
 
 def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None:

@@ -201,7 +201,7 @@ class SelfplayWorker:
         size, search = inference.batch_size, sound_for(search, game)
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
         self.search = search
-        searches = make_searches(game, search, size, gathers(inference))
+        searches = make_searches(game, search, size, len(cache.used), gathers(inference))
         self.tree, self.algorithm, self.scratch, self.exact = searches
         self.worker = make_worker(game, size)
         self.legal = LegalRows(game, inference)

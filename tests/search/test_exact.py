@@ -29,7 +29,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof, plies_of
 from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
-from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, make_exact
+from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, judge, make_exact
 from azero.search.puct import move_weights
 from azero.search.tree import ROOT, WIN, edges_of
 from azero.workers.threads import GameQueue, play_games
@@ -123,6 +123,31 @@ def test_searched_to_a_few_plies_a_position_has_the_value_of_alpha_beta_to_that_
     assert 0 < nodes <= sum(7**ply for ply in range(1, plies + 1))
     if value != UNSOLVED:
         assert find_forced(game.rules, exact, state) == value
+
+
+@settings(max_examples=20)
+@given(seed=st.integers(0, 2**32 - 1), kept=st.sampled_from([1, 2, 64]))
+def test_kept_results_change_none(seed: int, kept: int) -> None:
+    """Twelve leaves, each asked for several times: with room for few results each has what it has alone."""
+    game = make_game("connect_four")
+    search = SearchConfig(solver=True, exact_plies=24, exact_nodes=300, forced_nodes=30)
+    alone, keeping = make_exact(game, search), make_exact(game, search, kept)
+    states = random_states(game, 12, seed=seed)
+    for row in np.random.default_rng(seed).integers(12, size=40):
+        assert judge(game.rules, keeping, states[row]) == judge(game.rules, alone, states[row])
+
+
+def test_a_leaf_is_judged_once() -> None:
+    """A result is there as soon as it was found, and only where one was asked for."""
+    game = make_game("tictactoe")
+    exact = make_exact(game, replace(EXACT, exact_plies=4), 8)
+    assert exact is not None
+    assert judge(game.rules, exact, game.initial_state()) == UNSOLVED and not exact.judged.any()
+    assert judge(game.rules, exact, after(game, *ONE_DRAW, 3)) == 1
+    assert exact.judged.sum() == 1
+    exact.results[:] = 0.5
+    assert judge(game.rules, exact, after(game, *ONE_DRAW, 3)) == 0.5
+    assert judge(game.rules, exact, after(game, *ONE_DRAW, 5)) == 1
 
 
 def test_a_draw_is_exact_only_if_every_line_ended() -> None:
