@@ -7,6 +7,7 @@ games: the same games by the search on the GPU and on the CPU, with the same net
 game and algorithm. 63 of 64 equal ones are no fault: a GPU may round the last bit differently.
 network: evaluations a second of the network alone, by batch.
 stage: a cycle of self-play with its search on the GPU, and on the CPU.
+training: a stage of training whose steps are one CUDA graph, and one launch after the other.
 run: a run is killed and goes on; its champion equals that of a run that was not.
 """
 
@@ -21,8 +22,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import numpy as np
+from bench_train import examples_for
 
 from azero.cli.hydra_program import compose, one_sentence
 from azero.config.schema import Config, NetworkConfig, SearchConfig, SelfplayConfig, UserError
@@ -35,6 +38,8 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.run.run import Run
+from azero.training import steps
+from azero.training.fit import fit
 from azero.workers.selfplay import Plan, PlayedGames, SelfPlay, SelfPlayHere, Watch
 
 GAMES: dict[str, dict[str, Any]] = {
@@ -48,6 +53,7 @@ GAMES: dict[str, dict[str, Any]] = {
     "chess": {"variant": "gardner"},
 }
 SAME_GAMES = 64  # of each game and algorithm
+TRAINED = 300  # steps
 BATCHES = (512, 1024, 2048, 4096, 8192)
 
 
@@ -145,6 +151,23 @@ def check_stage(arguments: argparse.Namespace) -> None:
                 )
 
 
+def check_training(arguments: argparse.Namespace) -> None:
+    """Train on positions of random play both ways; the weights must be equal."""
+    config, game = config_of(arguments), make_game("connect_four")
+    network, examples = build_network(config.network, game, seed=1), examples_for(game, 200_000)
+    trained: list[bytes] = []
+    for name, records in (
+        ("one graph a step", steps.can_record),
+        ("launch by launch", lambda trainer: False),
+    ):
+        with mock.patch.object(steps, "can_record", records):
+            result = fit(network, examples, game, config.train, 1, "cuda", steps=TRAINED)
+        rows = TRAINED * config.train.batch_size
+        print(f"training, {name}: {rows / result.seconds:,.0f} examples/s in {result.precision}", flush=True)
+        trained.append(b"".join(each.numpy().tobytes() for each in result.network.state_dict().values()))
+    print(f"training: the weights are {'the same' if trained[0] == trained[1] else 'different'}")
+
+
 def check_run(_arguments: argparse.Namespace) -> None:
     """Compare the champions of two runs, of which one is killed and goes on."""
     words = ("tictactoe", "cycles=6", "seed=1", "device=cuda", "selfplay.trees=gpu")
@@ -165,7 +188,13 @@ def check_run(_arguments: argparse.Namespace) -> None:
     print(f"run: killed and gone on, its champion is {found}")
 
 
-PARTS = {"games": check_games, "network": check_network, "stage": check_stage, "run": check_run}
+PARTS = {
+    "games": check_games,
+    "network": check_network,
+    "stage": check_stage,
+    "training": check_training,
+    "run": check_run,
+}
 
 
 def main() -> None:
@@ -174,7 +203,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="all by default")
-    parser.add_argument("--blocks", type=int, default=10, help="of the network of network and stage")
+    parser.add_argument(
+        "--blocks", type=int, default=10, help="of the network of network, stage and training"
+    )
     parser.add_argument("--channels", type=int, default=128, help="of it")
     parser.add_argument(
         "--games", nargs="+", choices=GAMES, default=[], help="of the part games; default: all"

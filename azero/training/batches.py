@@ -133,6 +133,13 @@ def to_device(array: np.ndarray, device: str) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(device)
 
 
+def batch_of(data: TrainingData, game: Game, numbers: np.ndarray, symmetries: np.ndarray | None) -> Batch:
+    """Do as `draw_batch`, with numbers and symmetries that are not on the device yet."""
+    device = data.plane_sources.device.type
+    turns = None if symmetries is None else to_device(symmetries, device)
+    return draw_batch(data, game, to_device(numbers, device), turns)
+
+
 def draw_batch(data: TrainingData, game: Game, numbers: Tensor, symmetries: Tensor | None) -> Batch:
     """Return the examples of those numbers [B], each turned by its symmetry [B]; None turns none."""
     rows = data.rows.each(lambda column: column.index_select(0, numbers))

@@ -20,7 +20,8 @@ from azero.network.model import Network, OptimizerState
 from azero.network.torch_inference import torch_threads
 from azero.replay.examples import Examples
 from azero.training.average import WeightAverage
-from azero.training.batches import Batch, TrainingData, draw_batch, load_data, to_device
+from azero.training.batches import batch_of, load_data
+from azero.training.steps import Steps, recordable
 from azero.training.trainer import Ledger, Trainer
 
 # Batches that the batch norms of averaged weights get their statistics from, one forward pass each.
@@ -114,6 +115,7 @@ def fit(
     ledger = Ledger(steps, device)
     with (
         deterministic(device),
+        recordable(device),
         torch_threads(1),
         Trainer(network, config, device, earlier.optimizer_state) as trainer,
     ):
@@ -124,14 +126,14 @@ def fit(
             averaged = WeightAverage(first, trainer.network, config.ema_decay, earlier.steps)
         turn = rng if config.symmetries else None
         warmed = earlier.steps if trainer.went_on else 0
-        numbers = shuffled(count, config.batch_size, steps, rng)
-        make_steps(trainer, averaged, draw(data, game, numbers, turn), ledger, warmed, progress)
+        drawn = turned(shuffled(count, config.batch_size, steps, rng), turn, game)
+        make_steps(Steps(trainer, data, game, ledger), averaged, drawn, warmed, progress)
         if averaged:
             samples = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
             with trainer.autocast():
-                batches = (batch.planes for batch in draw(data, game, samples, turn))
+                batches = (batch_of(data, game, *some) for some in turned(samples, turn, game))
                 most = MOST_ROWS.get("training", config.batch_size)
-                averaged.measure_statistics(part for planes in batches for part in planes.split(most))
+                averaged.measure_statistics(part for batch in batches for part in batch.planes.split(most))
     trained = plain_copy(trainer.network, network)
     return TrainResult(
         network=plain_copy(averaged.network, network) if averaged else trained,
@@ -160,30 +162,27 @@ def shuffled(
         left = left[batch_size:]
 
 
-def draw(
-    data: TrainingData, game: Game, numbers: Iterable[np.ndarray], turn: np.random.Generator | None
-) -> Iterator[Batch]:
-    """Yield the examples of each batch of numbers, turned by random symmetries; None turns none."""
-    device = data.plane_sources.device.type
-    for rows in numbers:
-        symmetries = None
-        if turn is not None:
-            symmetries = to_device(turn.integers(len(game.action_symmetries), size=len(rows)), device)
-        yield draw_batch(data, game, to_device(rows, device), symmetries)
+def turned(
+    batches: Iterable[np.ndarray], turn: np.random.Generator | None, game: Game
+) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield each batch of numbers [B] with a random symmetry [B] for each; None turns none."""
+    for numbers in batches:
+        symmetries = None if turn is None else turn.integers(len(game.action_symmetries), size=len(numbers))
+        yield numbers, symmetries
 
 
 def make_steps(
-    trainer: Trainer,
+    steps: Steps,
     averaged: WeightAverage | None,
-    batches: Iterable[Batch],
-    ledger: Ledger,
+    drawn: Iterable[tuple[np.ndarray, np.ndarray | None]],
     warmed: int,
     progress: Progress | None,
 ) -> None:
     """Make a step with each batch. warmed: steps of the warm-up that earlier stages made."""
-    for done, batch in enumerate(batches, 1):
-        lr = learning_rate(trainer.config, done - 1, ledger.steps, warmed)
-        trainer.step(batch, lr, ledger)
+    ledger = steps.ledger
+    for done, (numbers, symmetries) in enumerate(drawn, 1):
+        lr = learning_rate(steps.trainer.config, done - 1, ledger.steps, warmed)
+        steps.make(numbers, symmetries, lr)
         if averaged:
             averaged.follow()
         stats = ledger.look(done)

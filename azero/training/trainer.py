@@ -83,8 +83,8 @@ class Ledger:
             self.tags, self.sums = tuple(stats), torch.zeros_like(counted)
         self.sums += counted
         self.skipped += bad
-        self.streak = (self.streak + 1) * bad
-        self.longest = torch.maximum(self.longest, self.streak)
+        self.streak.add_(1).mul_(bad)
+        torch.maximum(self.longest, self.streak, out=self.longest)
 
     def look(self, done: int) -> dict[str, float]:
         """Return the means by tag when it is time to report them, else {}.
@@ -160,11 +160,11 @@ class Trainer:
         if self.pool is not None:
             self.pool.shutdown()
 
-    def step(self, batch: Batch, lr: float, ledger: Ledger) -> None:
+    def step(self, batch: Batch, lr: float | Tensor, ledger: Ledger) -> None:
         """Make one step of the optimizer.
 
         If loss or gradient is not finite, weights, moments and statistics stay as they were. This is found
-        and undone on the device, so a step never waits for it.
+        and undone on the device, so a step never waits for it, and can be recorded; lr is a tensor then.
         """
         total, stats = self.gradients(batch)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
