@@ -455,9 +455,9 @@ class InferenceConfig:
     )
     precision: str = setting(
         "auto",
-        "Precision. auto: the fastest that is right; int8 then needs 64 channels and a clear gain. int8: "
-        "OpenVINO only, for the blocks.",
-        choices=("auto", "fp32", "bf16", "int8"),
+        "Precision. auto: the fastest that is right; int8 then needs 64 channels and a clear gain. fp16: GPU "
+        "only. int8: OpenVINO only, for the blocks.",
+        choices=("auto", "fp32", "fp16", "bf16", "int8"),
     )
     cache: int = setting(
         65_536,

@@ -28,7 +28,7 @@ def candidates(backend: str, precision: str, device: str) -> list[tuple[str, str
         UserError: this machine lacks the backend or the precision.
     """
     backends = {"auto": ["torch", "openvino"]}.get(backend, [backend])
-    precisions = {"auto": ["fp32", "bf16"]}.get(precision, [precision])
+    precisions = {"auto": ["fp32", "fp16", "bf16"]}.get(precision, [precision])
     reasons = {(name, kind): obstacle(name, kind, device) for name in backends for kind in precisions}
     able = [pair for pair, reason in reasons.items() if reason is None]
     if not able:
@@ -38,6 +38,8 @@ def candidates(backend: str, precision: str, device: str) -> list[tuple[str, str
 
 def obstacle(backend: str, precision: str, device: str) -> str | None:
     """Return why this machine cannot compute so, as one sentence; None if it can."""
+    if precision == "fp16" and device != "cuda":
+        return "fp16 is for NVIDIA and AMD GPUs; set inference.precision=auto."
     if backend == "torch":
         return INT8_NEEDS if precision == "int8" else torch_inference.obstacle(precision, device)
     if device != "cpu":

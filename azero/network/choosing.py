@@ -29,10 +29,11 @@ from azero.network.openvino_inference import OpenVinoInference
 # The largest deviation of a probability or a value from torch fp32. Measured in bf16 with 6 blocks x 64
 # channels: up to 0.13 for untrained networks (four games, four kinds of networks, twelve seeds each), 0.02
 # for trained ones; more for a wrong graph.
-LIMITS = {"fp32": 1e-3, "bf16": 0.2, "int8": 0.2}
+LIMITS = {"fp32": 1e-3, "fp16": 0.2, "bf16": 0.2, "int8": 0.2}
 # Factors on the measured speed. bf16 must be 1.15 times as fast as fp32, so that noise in the timing does not
-# decide. int8 must be 1.4 times as fast as bf16, because it measures its levels for every network.
-FACTORS = {"fp32": 1.15, "bf16": 1.0, "int8": 1 / 1.4}
+# decide. int8 must be 1.4 times as fast as bf16, because it measures its levels for every network. fp16 is
+# for GPUs without bf16 (T4, P100); where both are fast, bf16 has the greater range.
+FACTORS = {"fp32": 1.15, "fp16": 1 / 1.15, "bf16": 1.0, "int8": 1 / 1.4}
 # How many times as fast on a GPU a choice must be whose rows depend on their place in the batch. bf16 can be
 # nine times as fast there as fp32, which is worth more than games that do not depend on the workers' number.
 DEPENDENT_SPEEDUP = 2.0

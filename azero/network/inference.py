@@ -45,7 +45,7 @@ class InferenceChoice:
 
     Attributes:
         backend: "torch" or "openvino".
-        precision: "fp32", "bf16" or "int8".
+        precision: "fp32", "fp16", "bf16" or "int8".
         batch_size: B, the largest batch.
         device: "cpu", "cuda" or "mps".
         evaluations_per_second: measured with one thread.

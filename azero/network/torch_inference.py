@@ -1,4 +1,4 @@
-"""torch as a backend: on the CPU in fp32 or bf16, on a GPU as one CUDA graph a batch.
+"""torch as a backend: on the CPU in fp32 or bf16, on a GPU in fp16 too, as one CUDA graph a batch.
 
 Calls release Python's interpreter lock, so workers run side by side.
 """
@@ -21,7 +21,7 @@ from azero.network.model import Network
 
 GATHERED = 512  # a game with more actions sends the logits of its legal moves only, at most so many
 MPS_LOCK = threading.Lock()  # torch does not promise that threads may use an Apple GPU at once
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def obstacle(precision: str, device: str) -> str | None:

@@ -145,7 +145,7 @@ def test_candidates_are_what_is_wished_and_can_be_had(monkeypatch: pytest.Monkey
     assert candidates("auto", "auto", "cpu") == WAYS
     assert candidates("auto", "bf16", "cpu") == [("torch", "bf16"), ("openvino", "bf16")]
     assert candidates("openvino", "auto", "cpu") == [("openvino", "fp32"), ("openvino", "bf16")]
-    assert candidates("auto", "auto", "cuda") == [("torch", "fp32"), ("torch", "bf16")]
+    assert candidates("auto", "auto", "cuda") == [("torch", "fp32"), ("torch", "fp16"), ("torch", "bf16")]
     with pytest.raises(UserError, match=r"OpenVINO computes on the CPU; set device=cpu"):
         candidates("openvino", "auto", "cuda")
     monkeypatch.setattr(
@@ -154,6 +154,9 @@ def test_candidates_are_what_is_wished_and_can_be_had(monkeypatch: pytest.Monkey
     assert candidates("auto", "auto", "cpu") == [("torch", "fp32"), ("torch", "bf16"), ("openvino", "fp32")]
     with pytest.raises(UserError, match=r"No\."):
         candidates("openvino", "bf16", "cpu")
+    for backend in ("auto", "torch", "openvino"):
+        with pytest.raises(UserError, match="fp16 is for NVIDIA and AMD GPUs"):
+            candidates(backend, "fp16", "cpu")
 
 
 def test_a_cpu_without_avx512_computes_in_fp32(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:

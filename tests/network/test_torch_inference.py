@@ -14,7 +14,7 @@ from azero.network.choosing import LIMITS, strays
 from azero.network.folded import FoldedNetwork
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network
-from azero.network.torch_inference import torch_threads
+from azero.network.torch_inference import CpuInference, torch_threads
 
 
 def test_every_call_computes_on_one_thread_and_gives_the_count_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,8 +35,21 @@ def test_every_call_computes_on_one_thread_and_gives_the_count_back(monkeypatch:
     assert counts == [1]
 
 
+def test_fp16_is_nearer_to_the_network_than_bf16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is for GPUs. torch computes it on a CPU too, but for the dense layers of oneDNN."""
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    game = make_game("tictactoe")
+    network, planes = lived_in(NetworkConfig(), game), positions(game)
+    ways = {
+        precision: strays(network, CpuInference(network, game, choice), planes)
+        for precision in ("fp16", "bf16")
+        for choice in [InferenceChoice("torch", precision, BATCH, "cpu", 0.0)]
+    }
+    assert 0 < ways["fp16"] < 0.5 * ways["bf16"]
+
+
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 def test_the_gpu_answers_like_the_network(precision: str) -> None:
     game = make_game("tictactoe")
     network, planes = lived_in(NetworkConfig(), game), positions(game)
