@@ -14,6 +14,7 @@ from unittest import mock
 
 import numba.cuda
 import numpy as np
+import torch
 from numba.cuda.core import config
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.target import CUDATargetContext
@@ -104,8 +105,14 @@ class Card:
         settings: PlaySettings,
         network: Network,
         choice: InferenceChoice,
+        number: int,
     ) -> None:
-        """Take the memory for `choice.batch_size` places like `place`, or fewer if it is short."""
+        """Take the memory for `choice.batch_size` places like `place`, or fewer if it is short.
+
+        number: of the GPU. This thread uses it from now on.
+        """
+        self.number = number
+        self.use()
         self.network = GpuNetwork(network, game, choice)
         self.size = len(self.network.planes)
         self.title = f"{network.title} (backend {choice.backend}, {choice.precision})"
@@ -115,6 +122,11 @@ class Card:
         self.settings: PlaySettings = map_arrays(self.put, settings)
         answers = self.network.planes, self.network.logits, self.network.value
         self.planes, self.logits, self.values = map(cuda.as_cuda_array, answers)
+
+    def use(self) -> None:
+        """Let this thread use this GPU; see `Machine`."""
+        torch.cuda.set_device(self.number)
+        cuda.select_device(self.number)
 
     def spread(self, array: np.ndarray) -> Any:
         """Return an array on the GPU that holds `array` for each place."""

@@ -1,4 +1,4 @@
-"""Self-play of a cycle on a GPU, and whether that can be."""
+"""Self-play of a cycle on a machine's GPUs, and whether that can be."""
 
 from __future__ import annotations
 
@@ -66,12 +66,20 @@ def hindrance(config: Config) -> str | None:
     return None if cuda.is_available() else "numba-cuda cannot use the GPU; `numba -s` says why."
 
 
-def places_wanted(config: Config) -> int:
-    """Return how many games are played at once, if memory is not short: a power of two.
+def equal_cards() -> list[int]:
+    """Return the numbers of the GPUs that are like the first: another kind may round otherwise."""
+    import torch
 
-    It depends on the settings alone: in a batch of another size a network's answers may have other bits.
+    names = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    return [number for number, name in enumerate(names) if name == names[0]]
+
+
+def places_wanted(config: Config, cards: int = 1) -> int:
+    """Return how many games each GPU plays at once, if memory is not short: a power of two.
+
+    It depends on nothing else: in a batch of another size a network's answers may have other bits.
     """
-    games = config.selfplay.games
+    games = max(1, config.selfplay.games // cards)
     return power_of_two(min(MOST_PLACES, max(games // GAMES_A_PLACE, min(games, FEW_PLACES))))
 
 
@@ -106,17 +114,17 @@ class SelfPlayOnGpu(SelfPlay):
     def play(self, watch: Watch) -> PlayedGames:
         """Play the games; see `SelfPlay`. Where the GPU refuses the kernels, the CPU plays them."""
         plan, config = self.plan, self.plan.config
-        worker = self.ready_worker()
-        if worker is None:
+        workers = self.ready_workers()
+        if not workers:
             return SelfPlayHere(plan).play(watch)
         queue = GameQueue(iter(plan.numbers), watch.deadline, plan.expected_seconds)
         seeds = game_seeds(config.seed, plan.cycle, SELFPLAY, config.selfplay.games)
         known = (watch.progress, watch.stop, watch.keep)
-        games, stats = play_with([worker], queue, seeds, *known, compiled=True)
+        games, stats = play_with(workers, queue, seeds, *known, compiled=True)
         return PlayedGames(games, stats, time.perf_counter() - watch.began)
 
-    def ready_worker(self) -> GpuWorker | None:
-        """Return a worker with compiled kernels; None, said once, if numba-cuda cannot make them.
+    def ready_workers(self) -> list[GpuWorker]:
+        """Return a worker with compiled kernels for each GPU; none, said once, if those cannot be made.
 
         Raises:
             UserError: it cannot, and the settings ask for a GPU; or the network or a game has no room.
@@ -124,12 +132,13 @@ class SelfPlayOnGpu(SelfPlay):
         config = self.plan.config
         kernels = self.game.rules, config.search.kind
         if kernels in _REFUSED:
-            return None
+            return []
         if kernels not in _COMPILED:
             self.say("Compiling self-play for the GPU takes a minute or two, at each start.")
         try:
-            worker = self.new_worker()
-            worker.compile()
+            workers = self.new_workers()
+            for worker in reversed(workers):  # the first one last: this thread goes on with its GPU
+                worker.compile()
         except UserError:
             raise
         except Exception as failure:  # of numba-cuda, its libraries, or the driver
@@ -138,12 +147,12 @@ class SelfPlayOnGpu(SelfPlay):
                 raise UserError(f"selfplay.trees=gpu cannot be: {why}. Set selfplay.trees=auto.") from failure
             _REFUSED.add(kernels)
             self.say(f"Self-play is on the CPU: {why}.")
-            return None
+            return []
         _COMPILED.add(kernels)
-        return worker
+        return workers
 
-    def new_worker(self) -> GpuWorker:
-        """Return a worker whose places and network are on the GPU."""
+    def new_workers(self) -> list[GpuWorker]:
+        """Return a worker for each GPU, on which its places and its network are."""
         from azero.gpu.card import Card  # imports numba-cuda
         from azero.gpu.places import make_place
         from azero.gpu.worker import GpuWorker
@@ -151,24 +160,26 @@ class SelfPlayOnGpu(SelfPlay):
         plan, config = self.plan, self.plan.config
         place = make_place(self.game, config.search, config.inference.cache // CACHE_SHARE)
         settings = play_settings(self.game, config.search, config.selfplay)
-        choice = replace(plan.choice, batch_size=self.places(place), batches=())
-        return GpuWorker(self.game, Card(self.game, place, settings, plan.network, choice), config.search)
+        cards = equal_cards()
+        choice = replace(plan.choice, batch_size=self.places(place, cards), batches=())
+        made = (Card(self.game, place, settings, plan.network, choice, number) for number in cards)
+        return [GpuWorker(self.game, card, config.search) for card in made]
 
-    def places(self, place: Place) -> int:
-        """Return how many games like `place` are played at once; say so if memory is short.
+    def places(self, place: Place, cards: list[int]) -> int:
+        """Return how many games like `place` each of some GPUs plays at once; say so if memory is short.
 
         Raises:
-            UserError: the GPU has no room for a single one.
+            UserError: one of them has no room for a single one.
         """
         import torch
 
         from azero.gpu.places import bytes_of
 
-        wanted, game = places_wanted(self.plan.config), self.game
+        wanted, game = places_wanted(self.plan.config, len(cards)), self.game
         targets = PAIR_BYTES * game.max_plies * legal_room(game)  # room for them grows while games are played
         size = bytes_of(place) + targets
         torch.cuda.empty_cache()  # what training has left there is free
-        free, _ = torch.cuda.mem_get_info()
+        free = min(torch.cuda.mem_get_info(number)[0] for number in cards)
         room = int(MEMORY_SHARE * free) // size
         if room < 1:
             raise UserError(

@@ -44,6 +44,10 @@ class Machine(Protocol):
     places: Place
     title: str
 
+    def use(self) -> None:
+        """Let the calling thread use this machine from now on."""
+        ...
+
     def begin(self, chosen: np.ndarray, seeds: np.ndarray) -> None:
         """Begin a game in each of the `chosen` [any] places from its seed, [any] uint64."""
         ...
@@ -79,12 +83,14 @@ class GpuWorker:
 
     def compile(self) -> None:
         """Launch everything once, before games are handed out. The game that it begins is nobody's."""
+        self.machine.use()
         self.machine.begin(np.zeros(1, np.int64), np.zeros(1, np.uint64))
         self.machine.waves(1)
         self.tried = self.counts()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Play games of the queue until it is empty or a stop is requested."""
+        self.machine.use()
         self.begin_next(np.arange(self.machine.size), queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.numbers >= 0).any():
             began = time.perf_counter()

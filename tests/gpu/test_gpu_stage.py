@@ -60,9 +60,12 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         obstacle(with_trees("gpu"))
 
 
-@pytest.mark.parametrize("games, places", [(1, 1), (100, 64), (1000, 512), (8192, 2048), (10**6, 8192)])
-def test_places_have_up_to_four_games_a_cycle(games: int, places: int) -> None:
-    assert places_wanted(replace(Config(), selfplay=SelfplayConfig(games=games))) == places
+@pytest.mark.parametrize(
+    "games, cards, places",
+    [(1, 1, 1), (100, 1, 64), (1000, 1, 512), (8192, 1, 2048), (10**6, 1, 8192), (8192, 4, 1024), (3, 4, 1)],
+)
+def test_places_have_up_to_four_games_a_cycle(games: int, cards: int, places: int) -> None:
+    assert places_wanted(replace(Config(), selfplay=SelfplayConfig(games=games)), cards) == places
 
 
 @pytest.fixture
@@ -70,14 +73,17 @@ def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A plan of 24 games that a stand-in plays."""
     card = pytest.importorskip("azero.gpu.card", reason='numba-cuda is missing (pip install "azero[gpu13]").')
 
-    def stand_in(game: Any, place: Any, settings: Any, network: Any, choice: InferenceChoice) -> StandIn:
-        return StandIn(game, place, settings, make_inference(network, game, choice))
+    def stand_in(
+        game: Any, place: Any, settings: Any, network: Any, choice: InferenceChoice, number: int
+    ) -> StandIn:
+        return StandIn(game, place, settings, make_inference(network, game, choice), number)
 
     monkeypatch.setattr(card, "Card", stand_in)
+    monkeypatch.setattr(on_gpu, "equal_cards", lambda: [0])
     monkeypatch.setattr(on_gpu, "_COMPILED", set())
     monkeypatch.setattr(on_gpu, "_REFUSED", set())
     monkeypatch.setattr(on_gpu, "_GAMES", {})
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (2**30, 2**30))
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda number: (2**30, 2**30))
     game, selfplay = make_game("tictactoe"), SelfplayConfig(games=24, opening_fraction=0.5, opening_plies=2)
     config = Config(search=SearchConfig(kind="gumbel", num_simulations=8), selfplay=selfplay)
     choice = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
@@ -93,6 +99,33 @@ def test_a_stage_on_a_gpu_has_the_games_of_the_cpu(plan: Plan) -> None:
     assert found.stats.games == 24 and found.stats.cache_found > 0
 
 
+def test_two_gpus_share_a_cycle(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each plays eight games at once, in a thread of its own, and then takes what is left of the 24."""
+    monkeypatch.setattr(on_gpu, "equal_cards", lambda: [0, 1])
+    workers = list[Any]()
+    ready = SelfPlayOnGpu.ready_workers
+
+    def noted(self: SelfPlayOnGpu) -> list[Any]:
+        workers.extend(ready(self))
+        return workers
+
+    monkeypatch.setattr(SelfPlayOnGpu, "ready_workers", noted)
+    watch = Watch(Progress(), StopSignal())
+    found, expected = SelfPlayOnGpu(plan, print).play(watch), SelfPlayHere(plan).play(watch)
+    assert_same_records(found.games, expected.games)
+    machines = [worker.machine for worker in workers]
+    assert [(machine.number, machine.size) for machine in machines] == [(0, 8), (1, 8)]
+    assert all(worker.stats.games >= 8 for worker in workers) and found.stats.games == 24
+    assert len({machine.users[-1] for machine in machines}) == 2
+
+
+def test_gpus_of_another_kind_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["A", "A", "B"]
+    monkeypatch.setattr("torch.cuda.device_count", lambda: len(names))
+    monkeypatch.setattr("torch.cuda.get_device_name", names.__getitem__)
+    assert on_gpu.equal_cards() == [0, 1]
+
+
 def test_a_gpu_with_little_memory_plays_fewer_games_at_once(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,12 +133,12 @@ def test_a_gpu_with_little_memory_plays_fewer_games_at_once(
     stage = SelfPlayOnGpu(plan, said.append)
     place = make_place(plan.game, plan.config.search, 1000)
     size = bytes_of(place) + 9 * 9 * 8  # pairs of targets of a whole game
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (10 * size, 2**30))
-    assert stage.places(place) == 4  # of the 7 that 70 % have room for
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda number: (10 * size, 2**30))
+    assert stage.places(place, [0]) == 4  # of the 7 that 70 % have room for
     assert said == ["The GPU has memory for 4 games at once, not 16."]
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda: (size, 2**30))
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda number: (size, 2**30))
     with pytest.raises(UserError, match=r"a game of tictactoe needs 0\.1 MiB of the GPU's memory"):
-        stage.places(place)
+        stage.places(place, [0])
 
 
 def test_the_cpu_plays_what_the_gpu_refuses(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,18 @@ def receive_place(addresses, place, logits, value):
 class StandIn:
     """What `azero.gpu.card.Card` is, without a GPU."""
 
-    def __init__(self, game: Game, place: Place, settings: PlaySettings, inference: Inference) -> None:
+    def __init__(
+        self, game: Game, place: Place, settings: PlaySettings, inference: Inference, number: int = 0
+    ) -> None:
         self.rules, self.settings, self.inference = game.rule_addresses, settings, inference
         self.size = inference.batch_size
         self.places = repeated(place, self.size)
         self.planes = np.zeros((self.size, *game.planes_shape), np.float32)
+        self.number, self.users = number, list[int]()  # the threads that use it
         self.title = getattr(inference, "title", "network")
+
+    def use(self) -> None:
+        self.users.append(threading.get_ident())
 
     def begin(self, chosen: np.ndarray, seeds: np.ndarray) -> None:
         for b, seed in zip(chosen, seeds, strict=True):
