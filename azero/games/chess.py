@@ -381,5 +381,6 @@ def make_game(options: Options = Options()) -> Game:
         write_action=lambda state, action: written(state.tobytes(), action),
         write_position=partial(write_position, variant=variant),
         read_position=partial(read_position, variant=variant, max_plies=max_plies),
+        steps=tuple(zip(steps_of(shape), offsets_of(shape)[1].tolist(), strict=True)),
     )
     return game

@@ -238,6 +238,8 @@ class Game:
             no game has this position; the message says why.
         write_position, read_position: a state as a line of text, and back, where the game has a notation of
             its own, such as FEN. `read_position` raises as `set_up` does.
+        steps: what each of a cell's moves is, such as how far it goes, where boards of several sizes have
+            other ones; () elsewhere. By them `init_from` knows the moves that two boards share.
     """
 
     name: str
@@ -259,6 +261,7 @@ class Game:
     set_up: Callable[[np.ndarray, int], np.ndarray] | None = None
     write_position: Callable[[np.ndarray], str] | None = None
     read_position: Callable[[str], np.ndarray] | None = None
+    steps: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         """Let `action_name` take a state in every game."""

@@ -14,7 +14,6 @@ from unittest import mock
 
 import numba.cuda
 import numpy as np
-import torch
 from numba.cuda.core import config
 from numba.cuda.cudadrv import nvvm
 from numba.cuda.target import CUDATargetContext
@@ -24,7 +23,7 @@ from azero.gpu.places import Place, map_arrays, repeated, row
 from azero.gpu.play import advance, begin, receive
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network
-from azero.network.torch_inference import GpuNetwork
+from azero.network.torch_inference import GpuNetwork, use_gpu
 from azero.workers.games import PlaySettings
 
 cuda: Any = numba.cuda  # has no types
@@ -125,7 +124,7 @@ class Card:
 
     def use(self) -> None:
         """Let this thread use this GPU; see `Machine`."""
-        torch.cuda.set_device(self.number)
+        use_gpu(self.number)
         cuda.select_device(self.number)
 
     def spread(self, array: np.ndarray) -> Any:

@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from azero.config.checks import check_values
 from azero.config.schema import NetworkConfig, UserError, settings
+from azero.games import make_game
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
@@ -464,8 +465,8 @@ def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
 def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     """Return a network with a spatial head for another size of its game's board, with the same weights.
 
-    Moves without a cell that only one of the boards has, such as the swap of Hex, are left out, or begin with
-    the first weights of `seed`. Each cell has as many moves on both boards.
+    Moves that only one of the boards has, such as the swap of Hex or a queen's long ways, are left out, or
+    begin with the first weights of `seed`.
 
     Raises:
         UserError: the network is of another game, or its weights fit one size of board only.
@@ -473,12 +474,21 @@ def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     config, shape = loaded.network.config, loaded.network.planes_shape
     per_cell, others = spatial_moves(shape, loaded.network.num_actions)
     own_per_cell, own_others = spatial_moves(game.planes_shape, game.num_actions)
-    same_game = (loaded.game_name, shape[0], per_cell) == (game.name, game.planes_shape[0], own_per_cell)
+    same_game = (loaded.game_name, shape[0]) == (game.name, game.planes_shape[0])
+    same_game &= per_cell == own_per_cell or bool(game.steps)
     if config.file or config.head != "spatial" or not same_game or len({others, own_others, 0}) > 2:
         check_fits(loaded, game)
         return loaded.network
     network, theirs = build_network(config, game, seed), loaded.network.state_dict()
-    fill_weights(network, {key: theirs.get(key, first) for key, first in network.state_dict().items()})
+    weights = {key: theirs.get(key, first) for key, first in network.state_dict().items()}
+    if game.steps:
+        steps = make_game(loaded.game_name, **loaded.game_options).steps
+        places = [(own, steps.index(step)) for own, step in enumerate(game.steps) if step in steps]
+        for key in ("policy_head.cells.weight", "policy_head.cells.bias"):
+            weights[key] = network.state_dict()[key].clone()
+            for own, their in places:
+                weights[key][own] = theirs[key][their]
+    fill_weights(network, weights)
     return network
 
 

@@ -39,6 +39,11 @@ def obstacle(precision: str, device: str) -> str | None:
     return "This CPU has no bf16 arithmetic for torch; set inference.precision=fp32 or auto."
 
 
+def use_gpu(number: int) -> None:
+    """Let this thread compute on the GPU of that number where the device is "cuda"."""
+    torch.cuda.set_device(number)
+
+
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Let torch use `count` threads in an operation. Threads that have used torch keep their count."""

@@ -322,6 +322,31 @@ def test_the_swap_of_hex_is_learned_anew_or_left_out(before: bool, after: bool) 
     assert all(torch.equal(ours[key], first[key]) for key in layers if after)
 
 
+@pytest.mark.parametrize("before, after", [("gardner", "standard"), ("standard", "gardner")])
+def test_two_kinds_of_chess_share_the_moves_that_both_have(before: str, after: str) -> None:
+    """A cell of Gardner's has 49 moves, one of chess 24 more, which are the long ways of a queen."""
+    small, large = make_game("chess", variant=before), make_game("chess", variant=after)
+    loaded = unpack_network(pack(build_network(SPATIAL, small, 1), small), "file")
+    theirs, ours = loaded.network.state_dict(), resized(loaded, large, 2).state_dict()
+    first = build_network(SPATIAL, large, 2).state_dict()
+    cells = {"policy_head.cells.weight", "policy_head.cells.bias"}
+    assert all(torch.equal(theirs[key], ours[key]) for key in theirs.keys() - cells)
+    known = [step in small.steps for step in large.steps]
+    assert sum(known) == 49
+    if before == "gardner":
+        assert {step for step in large.steps if step not in small.steps} == {
+            ((down * far, right * far), 0)
+            for far in (5, 6, 7)
+            for down in (-1, 0, 1)
+            for right in (-1, 0, 1)
+            if (down, right) != (0, 0)
+        }
+    for key in cells:
+        for own, step in enumerate(large.steps):
+            source = theirs[key][small.steps.index(step)] if known[own] else first[key][own]
+            assert torch.equal(ours[key][own], source)
+
+
 def test_a_spatial_network_of_another_game_is_refused() -> None:
     loaded = unpack_network(
         pack(build_network(SPATIAL, make_game("go", size=5), 1), make_game("go", size=5)), "file"
