@@ -461,7 +461,7 @@ class InferenceConfig:
     )
     cache: int = setting(
         65_536,
-        "Evaluations, and results of exact play, that each worker keeps; 0: none. They are exact.",
+        "Evaluations, and results of exact play, that each worker keeps; 0: none. They change no game.",
         between=(0, 2**28),
     )
 

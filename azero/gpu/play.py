@@ -28,12 +28,15 @@ def begin(rules, place, seed, settings):
 
 @part
 def advance(rules, place, settings, planes):
-    """Play until the game is over or its leaf needs the network; write that leaf into planes [C, H, W]."""
+    """Play until the game is over, its leaf needs the network, or `settings.at_once` simulations are made.
+
+    Write the leaf into planes [C, H, W].
+    """
     tree, worker = place.tree, place.worker
     if worker.status[0] == PLAYING and tree.searches[0].leaf == NO_LEAF:
         algorithm, scratch = place.algorithm, place.scratch
         play_until_evaluation(rules, tree, place.cache, worker, 0, algorithm, settings, scratch, place.exact)
-        if worker.status[0] == PLAYING:
+        if worker.status[0] == PLAYING and tree.searches[0].leaf != NO_LEAF:
             rules.planes(tree.states[0, tree.searches[0].leaf], planes)
 
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MOST_PLACES = 8192  # games at once; a prototype on an H200 made 1 % more simulations with twice as many
 GAMES_A_PLACE = 4  # in a cycle, so that most of a batch is full until the end
 CACHE_SHARE = 256  # a worker of the CPU has at most so many games by default, which share its cache
+# Simulations of a game that need no network, before it waits for the others. On an H200 a stage of 8,192
+# games made 316,000 evaluations a second without a limit, 370,000, 420,000 and 397,000 with 1, 2 and 4.
+AT_ONCE = 2
 MEMORY_SHARE = 0.7  # of the free memory that places may take
 FEW_PLACES = 1024  # so many games begin at once, whatever the batch is at the end
 # Of this process: rules and algorithms whose kernels it has compiled, and those that could not be
@@ -75,9 +78,10 @@ def equal_cards() -> list[int]:
 
 
 def places_wanted(config: Config, cards: int = 1) -> int:
-    """Return how many games each GPU plays at once, if memory is not short: a power of two.
+    """Return how many games each of so many GPUs plays at once, if memory is not short: a power of two.
 
-    It depends on nothing else: in a batch of another size a network's answers may have other bits.
+    It depends on nothing else: in a batch of another size a network's answers may have other bits. So a run
+    that goes on with another number of GPUs may have other games.
     """
     games = max(1, config.selfplay.games // cards)
     return power_of_two(min(MOST_PLACES, max(games // GAMES_A_PLACE, min(games, FEW_PLACES))))
@@ -159,7 +163,7 @@ class SelfPlayOnGpu(SelfPlay):
 
         plan, config = self.plan, self.plan.config
         place = make_place(self.game, config.search, config.inference.cache // CACHE_SHARE)
-        settings = play_settings(self.game, config.search, config.selfplay)
+        settings = play_settings(self.game, config.search, config.selfplay)._replace(at_once=AT_ONCE)
         cards = equal_cards()
         choice = replace(plan.choice, batch_size=self.places(place, cards), batches=())
         made = (Card(self.game, place, settings, plan.network, choice, number) for number in cards)

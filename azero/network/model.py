@@ -482,7 +482,8 @@ def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     network, theirs = build_network(config, game, seed), loaded.network.state_dict()
     weights = {key: theirs.get(key, first) for key, first in network.state_dict().items()}
     if game.steps:
-        steps = make_game(loaded.game_name, **loaded.game_options).steps
+        same = loaded.game_options == game.options
+        steps = (game if same else make_game(loaded.game_name, **loaded.game_options)).steps
         places = [(own, steps.index(step)) for own, step in enumerate(game.steps) if step in steps]
         for key in ("policy_head.cells.weight", "policy_head.cells.bias"):
             weights[key] = network.state_dict()[key].clone()

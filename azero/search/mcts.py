@@ -32,6 +32,8 @@ from azero.search.tree import (
     soften,
 )
 
+ALL = 1 << 40  # simulations: more than any search makes
+
 
 @shared
 def select(rules, tree, b, algorithm, exact):
@@ -133,13 +135,14 @@ def write_proof(tree, b, node):
 
 
 @shared
-def simulate(rules, tree, cache, b, algorithm, key, exact):
+def simulate(rules, tree, cache, b, algorithm, key, exact, most):
     """Run game b's simulations until one needs the network; its leaf then waits in `leaf`.
 
-    Return False if none is left to do, which includes a proven root. The root must be expanded. key: scratch,
-    [K] uint64. exact: `exact.Exact`, or None.
+    Return False if `most` were made, or none is left to do, which includes a proven root. The root must be
+    expanded. key: scratch, [K] uint64. exact: `exact.Exact`, or None.
     """
-    while tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven:
+    least = max(0, tree.searches[b].simulations_left - most)
+    while tree.searches[b].simulations_left > least and not tree.nodes[b, ROOT].proven:
         leaf = select(rules, tree, b, algorithm, exact)
         if not tree.nodes[b, leaf].proven and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
@@ -304,4 +307,4 @@ def advance(rules, tree, cache, b, algorithm, key, exact):
     if tree.searches[b].leaf == NO_LEAF and (
         tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)
     ):
-        simulate(rules, tree, cache, b, algorithm, key, exact)
+        simulate(rules, tree, cache, b, algorithm, key, exact, ALL)

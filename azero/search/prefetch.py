@@ -203,10 +203,7 @@ def gather(addresses, tree, cache, b, algorithm, planes, prefetched, scratch, ex
     planes, prefetched = borrowed(planes), borrowed(prefetched)
     scratch, exact = borrowed(scratch), borrowed(exact)
     if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, scratch.key):
-        later = max(0, tree.searches[b].simulations_left - SLICE)
-        tree.searches[b].simulations_left -= later
-        simulate(rules, tree, cache, b, algorithm, scratch.key, exact)
-        tree.searches[b].simulations_left += later
+        simulate(rules, tree, cache, b, algorithm, scratch.key, exact, SLICE)
     if tree.searches[b].leaf == NO_LEAF:
         return 0
     return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, scratch, exact)

@@ -25,7 +25,7 @@ from azero.kernels.random_stream import next_below, next_float
 from azero.kernels.words import copy_words
 from azero.search.algorithm import begin_search, choose_move, make_algorithm, search_value, write_target
 from azero.search.exact import Exact, make_exact
-from azero.search.mcts import expand_root, simulate
+from azero.search.mcts import ALL, expand_root, simulate
 from azero.search.repetition import ban
 from azero.search.root import Temperature, temperature_at
 from azero.search.scratch import Scratch, make_scratch
@@ -80,6 +80,7 @@ class PlaySettings(NamedTuple):
     opening_plies: int
     book: np.ndarray  # [L, P] int32: lines of actions that games begin with, each filled up with -1
     book_fraction: float
+    at_once: int = ALL  # simulations that a game makes before it waits for the others, or for the network
 
 
 def target_room(game: Game) -> int:
@@ -314,9 +315,19 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
 
 
 @part
+def must_search(tree, b):
+    """Return whether game b's search is not over."""
+    return tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven
+
+
+@part
 def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact):
-    """Advance game b until it is finished or its search needs the network; its leaf then waits in `leaf`."""
-    while worker.status[b] == PLAYING:
+    """Advance game b until it is finished or its search needs the network; its leaf then waits in `leaf`.
+
+    Or until it has made `settings.at_once` simulations.
+    """
+    left = settings.at_once
+    while worker.status[b] == PLAYING and left > 0:
         if not tree.nodes[b, ROOT].expanded:
             if expand_root(rules, tree, cache, b, scratch.key):
                 return
@@ -332,8 +343,11 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
             temperature = temperature_at(settings.temperature, worker.ply[b])
             begin_search(tree, b, algorithm, temperature, worker.stream[b])
             worker.root_ready[b] = True
-        elif simulate(rules, tree, cache, b, algorithm, scratch.key, exact):
-            return
+        elif must_search(tree, b):
+            before = tree.searches[b].simulations_left
+            if simulate(rules, tree, cache, b, algorithm, scratch.key, exact, left):
+                return
+            left -= before - tree.searches[b].simulations_left
         elif worker.targets[b] + tree.nodes[b, ROOT].num_edges > worker.target_actions.shape[1]:
             worker.status[b] = FULL
         else:

@@ -14,6 +14,7 @@ from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import UNBOUNDED, Game
 from azero.gpu.places import make_place
+from azero.gpu.selfplay import AT_ONCE
 from azero.gpu.worker import GpuWorker
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
@@ -32,7 +33,8 @@ OPENINGS = SelfplayConfig(games=20, opening_fraction=0.5, opening_plies=3, tempe
 def stand_in(game: Game, search: SearchConfig, inference: FakeInference, cached: int = 64) -> StandIn:
     """Return one that plays as many games at once as the inference has rows."""
     place = make_place(game, search, cached)
-    return StandIn(game, place, play_settings(game, search, OPENINGS), inference)
+    settings = play_settings(game, search, OPENINGS)._replace(at_once=AT_ONCE)
+    return StandIn(game, place, settings, inference)
 
 
 def on_gpu(machine: StandIn, game: Game, search: SearchConfig, games: int = 20) -> Any:

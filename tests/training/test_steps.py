@@ -56,6 +56,7 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
 
     monkeypatch.setattr(steps, "can_record", lambda trainer: True)
     monkeypatch.setattr(steps, "recorded", record)
+    monkeypatch.setattr(steps, "_REFUSED", [])
     return graphs
 
 
