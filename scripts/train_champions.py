@@ -57,6 +57,7 @@ RECIPES = {
     "othello": Training("othello6", ("network.head=spatial", "minutes=18")),
     "gomoku": Training("gomoku9", ("network.head=spatial", "minutes=22")),
     "go9": Training("go7"),
+    "chess": Training("gardner"),
     "breakthrough": Training("breakthrough6", ("network.blocks=6", "network.channels=64")),
 }
 PLACES = {"checkpoints": "checkpoints", "data": "data", "run": None}  # not those of the machine that trained

@@ -68,6 +68,24 @@ def test_every_game_has_a_recipe() -> None:
     assert played >= set(SHIPPED)
 
 
+def test_the_alphago_zero_recipe_searches_and_plays_as_asked() -> None:
+    config = compose("experiment=go9_alphago_zero")
+    assert (config.game.name, config.game.options["size"]) == ("go", 9)
+    assert (config.search.num_simulations, config.search.c_puct, config.search.tree_reuse) == (
+        1600,
+        5.0,
+        True,
+    )
+    assert (
+        config.selfplay.temperature,
+        config.selfplay.temperature_plies,
+        config.selfplay.temperature_final,
+    ) == (1.0, 30, 0.0)
+    assert config.selfplay.temperature_decay_plies > 0
+    assert config.evaluate.temperature == 0.0
+    assert config.evaluate.threshold == 0.55
+
+
 @pytest.mark.parametrize("name", GAME_FILES)
 def test_a_game_s_file_names_every_option_of_the_game(name: str) -> None:
     from azero.games import make_game

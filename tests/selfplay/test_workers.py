@@ -26,6 +26,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.search.counters import StageStats
+from azero.search.mcts import ALL
 from azero.search.root import Temperature
 from azero.workers.games import start_games
 from azero.workers.memory import worker_bytes
@@ -520,8 +521,9 @@ def test_the_play_settings_of_a_worker_are_the_config_s(game: Game) -> None:
         book_fraction=0.3,
     )
     move = Temperature(0.9, 5, 3, 0.1)
-    *settings, book, book_fraction = play_settings(game, search, selfplay)
+    *settings, book, book_fraction, at_once = play_settings(game, search, selfplay)
     assert settings == [7, False, move, 0.2, 6] and book.shape == (0, 0) and book_fraction == 0.3
+    assert at_once == ALL
 
 
 def test_workers_leave_memory_when_their_games_are_over(game: Game) -> None:
