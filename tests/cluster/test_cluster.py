@@ -132,7 +132,7 @@ def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
     config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
 ) -> None:
     """The fault comes when the first games are finished and others are under way; there is one worker."""
-    monkeypatch.setattr(head, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(head, "SILENT_SECONDS", 4.0)  # less is lost again and again on a busy machine
     crew, faults = use(FarCrew(1)), list[str]()
 
     def cause(name: str, report: Report) -> None:
@@ -145,7 +145,7 @@ def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
     advance(config, report=report)
     assert digest_of(config) == undisturbed
     (lost,) = [line for line in report.messages if line.startswith(f"Worker {faults[0]} was lost: ")]
-    assert fault is not stop_for_ever or "it has not answered for 1 s" in lost
+    assert fault is not stop_for_ever or "it has not answered for 4 s" in lost
 
 
 def test_a_worker_whose_game_never_ends_is_replaced(
