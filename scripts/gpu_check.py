@@ -31,7 +31,7 @@ from azero.cli.hydra_program import compose, one_sentence
 from azero.config.schema import Config, NetworkConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import UNBOUNDED, Game
-from azero.gpu.selfplay import SelfPlayOnGpu, hindrance, places_wanted
+from azero.gpu.selfplay import SelfPlayOnGpu, equal_cards, hindrance, places_wanted
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
 from azero.process.signals import StopSignal
@@ -92,7 +92,7 @@ def check_games(arguments: argparse.Namespace) -> None:
             )
             selfplay = SelfplayConfig(games=SAME_GAMES, opening_fraction=0.5, opening_plies=4)
             config = Config(search=search, selfplay=selfplay)
-            rows = places_wanted(config)  # another batch has other bits
+            rows = places_wanted(config, len(equal_cards()))  # another batch has other bits
             plan = plan_of(config, game, network, rows)
             here, there = played(SelfPlayHere(plan)).games, played(SelfPlayOnGpu(plan, print)).games
             equal = sum(map(same, here, there))

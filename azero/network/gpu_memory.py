@@ -22,12 +22,15 @@ Result = TypeVar("Result")
 def within_memory(work: str, rows: int, compute: Callable[[int], Result]) -> Result:
     """Return `compute(most)`, where `most` is how many of the rows to compute at once.
 
-    It is halved as long as memory is short, and reported and remembered when it was enough.
+    It is halved as long as memory is short, and reported and remembered when it was enough; but not while a
+    CUDA graph is recorded.
 
     Raises:
         UserError: the memory is too small for one row.
     """
     most = first = min(rows, MOST_ROWS.get(work, rows))
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        return compute(most)  # an attempt that fails would be part of the graph
     while True:
         try:
             result = compute(most)

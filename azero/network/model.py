@@ -484,11 +484,11 @@ def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     if game.steps:
         same = loaded.game_options == game.options
         steps = (game if same else make_game(loaded.game_name, **loaded.game_options)).steps
-        places = [(own, steps.index(step)) for own, step in enumerate(game.steps) if step in steps]
+        own = [place for place, step in enumerate(game.steps) if step in steps]
+        their = [steps.index(game.steps[place]) for place in own]
         for key in ("policy_head.cells.weight", "policy_head.cells.bias"):
             weights[key] = network.state_dict()[key].clone()
-            for own, their in places:
-                weights[key][own] = theirs[key][their]
+            weights[key][own] = theirs[key][their]
     fill_weights(network, weights)
     return network
 

@@ -13,7 +13,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.games.legal import legal_room
 from azero.kernels.compiled import kernel
-from azero.kernels.hashing import hash_words
+from azero.kernels.hashing import entry_of, table_size
 from azero.kernels.words import copy_words, same_words
 from azero.search.tree import MOVE
 
@@ -36,7 +36,7 @@ def make_cache(entries: int, key_words: int, moves: int) -> EvaluationCache:
 
     0 makes one that never hits. Positions with more legal moves than `moves` are not kept.
     """
-    size = 1 << (entries - 1).bit_length() if entries > 0 else 0
+    size = table_size(entries)
     return EvaluationCache(
         used=np.zeros(size, np.bool_),
         keys=np.zeros((size, key_words), np.uint64),
@@ -53,12 +53,6 @@ def cache_of(game: Game, entries: int) -> EvaluationCache:
 
 
 @kernel
-def first_entry(cache, key):
-    """Return the entry at which the search for a key begins."""
-    return np.int64(hash_words(key) & np.uint64(cache.used.shape[0] - 1))
-
-
-@kernel
 def holds(cache, entry, key):
     """Return whether an entry holds this key."""
     return cache.used[entry] and same_words(cache.keys[entry], key)
@@ -71,7 +65,7 @@ def find(cache, key):
     if size == 0:
         return -1
     cache.counts[0] += 1
-    first = first_entry(cache, key)
+    first = entry_of(key, size)
     for probe in range(PROBES):
         entry = (first + probe) & (size - 1)
         if holds(cache, entry, key):
@@ -86,7 +80,7 @@ def remember(cache, key, moves, count, value):
     size = cache.used.shape[0]
     if size == 0 or count > cache.moves.shape[1]:
         return
-    first = first_entry(cache, key)
+    first = entry_of(key, size)
     target = first
     for probe in range(PROBES):
         entry = (first + probe) & (size - 1)

@@ -24,7 +24,7 @@ from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game, no_plies_left
 from azero.games.legal import Legal, legal_room, list_legal, make_legal
 from azero.kernels.compiled import kernel, part
-from azero.kernels.hashing import hash_words
+from azero.kernels.hashing import entry_of, table_size
 from azero.kernels.words import copy_words, same_words
 from azero.search.tree import LOSS, WIN, set_bounds
 
@@ -84,7 +84,7 @@ def make_exact(game: Game, search: SearchConfig, kept: int = 0) -> Exact | None:
     plies, actions = min(search.exact_plies, game.max_plies), game.num_actions
     most = min(actions, MOST_MOVES * legal_room(game))
     rows = max(plies, FORCED_PLIES if search.forced_nodes else 0)
-    entries = 1 << (kept - 1).bit_length() if kept else 0
+    entries = table_size(kept)
     return Exact(
         plies,
         search.exact_nodes,
@@ -122,7 +122,7 @@ def judge(rules, exact, state):
     near, size = rules.plies_left(state) <= exact.plies, exact.judged.shape[0]
     if not near and exact.forced_nodes == 0:
         return UNSOLVED
-    entry = np.int64(hash_words(state) & np.uint64(size - 1))
+    entry = entry_of(state, size)
     if size > 0 and exact.judged[entry] and same_words(exact.leaves[entry], state):
         return exact.results[entry]
     value = UNSOLVED

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from azero.games.game import Game
-from azero.training.batches import TrainingData, draw_batch, to_device
+from azero.training.batches import TrainingData, batch_of, draw_batch
 from azero.training.trainer import Ledger, Trainer
 
 STEPS_BEFORE = 3  # launched one by one, before the graph is recorded
@@ -44,8 +44,7 @@ class Steps:
         """Make a step with the examples of those numbers [B], each turned by its symmetry [B]; None: none."""
         device = self.trainer.device
         if not self.records:
-            turns = None if symmetries is None else to_device(symmetries, device)
-            self.step(to_device(numbers, device), turns, lr)
+            self.trainer.step(batch_of(self.data, self.game, numbers, symmetries), lr, self.ledger)
             return
         if not self.made:  # a graph always reads the same memory
             self.rows = torch.zeros(len(numbers), dtype=torch.int64, device=device)
@@ -60,25 +59,18 @@ class Steps:
         self.made += 1
         (self.replay or self.fixed_step)()
 
-    def step(self, rows: Tensor, turns: Tensor | None, lr: float | Tensor) -> None:
-        """Make a step with rows and turns [B] int64 on the device."""
-        self.trainer.step(draw_batch(self.data, self.game, rows, turns), lr, self.ledger)
-
     def fixed_step(self) -> None:
         """Make a step with what lies in the graph's memory."""
-        self.step(self.rows, self.turns, self.lr)
+        batch = draw_batch(self.data, self.game, self.rows, self.turns)
+        self.trainer.step(batch, self.lr, self.ledger)
 
     def graph(self) -> Callable[[], None] | None:
         """Return a step as a graph; None, which is said, if it cannot be recorded."""
-        groups = self.trainer.optimizer.param_groups
-        had = [dict(group) for group in groups]
-        for group in groups:
-            group["capturable"] = True  # Adam asks for it, and would warn in other steps
+        self.capturable(True)
         try:
             return recorded(self.fixed_step)
         except RuntimeError as error:
-            for group, before in zip(groups, had, strict=True):
-                group["capturable"] = before.get("capturable", False)
+            self.capturable(False)
             first: BaseException = error
             while first.__context__ is not None:  # what ends a recording hides what went wrong in it
                 first = first.__context__
@@ -86,6 +78,11 @@ class Steps:
             text = f"azero: training goes on without a CUDA graph, which could not be recorded: {_REFUSED[0]}"
             print(text, file=sys.stderr, flush=True)
             return None
+
+    def capturable(self, now: bool) -> None:
+        """Tell the optimizer whether its step is recorded: Adam asks, and would warn in other steps."""
+        for group in self.trainer.optimizer.param_groups:
+            group["capturable"] = now
 
 
 def can_record(trainer: Trainer) -> bool:

@@ -18,7 +18,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from azero.config.schema import TrainConfig, UserError
 from azero.games.own_files import FAILS, explaining, own_part
-from azero.network.gpu_memory import MOST_ROWS, within_memory
+from azero.network.gpu_memory import within_memory
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
 from azero.training.batches import Batch
@@ -189,9 +189,6 @@ class Trainer:
         """Write the gradient into the parameters; return the total loss, and the stats, scalars by tag."""
         self.statistics_before.copy_(self.statistics)
         most = -(-len(batch.planes) // len(self.replicas))  # of a shard
-        if self.device == "cuda" and torch.cuda.is_current_stream_capturing():
-            fits = min(most, MOST_ROWS.get("training", most))  # an attempt that fails would be recorded too
-            return self.gradients_of(batch, None if fits == most else fits)
         return within_memory(
             "training", most, lambda fitting: self.gradients_of(batch, None if fitting == most else fitting)
         )

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from azero.search.cache import PROBES, EvaluationCache, find, first_entry, make_cache, remember
+from azero.kernels.hashing import entry_of
+from azero.search.cache import PROBES, EvaluationCache, find, make_cache, remember
 from azero.search.tree import MOVE
 
 KEYS = st.tuples(st.integers(0, 5), st.sampled_from([0, 1, 2**63, 2**64 - 1]))
@@ -44,7 +45,7 @@ def recall(cache: EvaluationCache, key: tuple[int, ...]) -> int | None:
 def places(cache: EvaluationCache, key: tuple[int, ...]) -> list[int]:
     """Return the entries that may hold a key, in the order of the search."""
     size = len(cache.used)
-    return [(int(first_entry(cache, words(key))) + probe) % size for probe in range(PROBES)]
+    return [(int(entry_of(words(key), size)) + probe) % size for probe in range(PROBES)]
 
 
 @pytest.mark.parametrize(

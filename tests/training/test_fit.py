@@ -600,7 +600,7 @@ def test_every_symmetry_is_drawn_for_every_example_unless_there_shall_be_none(
         drawn.append(which)
         return draw_batch(data, of, rows, which)
 
-    monkeypatch.setattr("azero.training.steps.draw_batch", watched)
+    monkeypatch.setattr("azero.training.batches.draw_batch", watched)
     fit(build_network(SMALL, game, 1), examples, game, TrainConfig(batch_size=16, epochs=5), 1, "cpu")
     batches = [which for which in drawn if which is not None]
     assert len(batches) == len(drawn) == 20 and all(len(set(which.tolist())) > 1 for which in batches)
