@@ -9,7 +9,7 @@ from azero.config.schema import Config, NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.inference import resolve_device
-from azero.network.model import Network, build_network, pack_network, resized, unpack_network
+from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
 from azero.process.seeds import INITIALIZE, torch_seed
 from azero.process.signals import StopSignal
 from azero.report.reporter import Reporter
@@ -30,6 +30,8 @@ def source_network(config: Config, game: Game) -> Network | None:
         return None
     source = Run.read(config, config.init_from)
     loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}")
+    if loaded.game_name != game.name:  # its settings may differ too, and would be named first
+        check_fits(loaded, game)
     theirs, ours = deciding(loaded.network.config), deciding(config.network)
     if differing := [key for key in theirs if theirs[key] != ours.get(key)]:
         wanted = [f"{key}={theirs[key]}" for key in differing]

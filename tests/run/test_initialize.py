@@ -126,9 +126,10 @@ def test_a_run_without_a_champion_is_refused(tmp_path: Path) -> None:
 def test_a_champion_of_another_game_is_refused(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     begun(config)
-    assert_refused(
-        replace(config, init_from=NAME, game=GameConfig(name=DOUBLE_MOVE)), "tictactoe", "double_move"
-    )
+    other = replace(config, init_from=NAME, game=GameConfig(name=DOUBLE_MOVE))
+    larger = NetworkConfig(blocks=2, channels=8)  # which is not what matters
+    for wrong in (other, replace(other, network=larger)):
+        assert_refused(wrong, "tictactoe", "double_move")
 
 
 def test_a_champion_of_another_shape_is_refused(tmp_path: Path) -> None:
