@@ -34,13 +34,14 @@ from azero.cli.hydra_program import compose, one_sentence
 from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.inference import Inference
+from azero.network.choosing import choose_inference
+from azero.network.inference import Inference, InferenceChoice
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process.signals import StopSignal
 from azero.report.reporter import Reporter
 from azero.run.run import Run
 from azero.search.counters import WorkerStats
-from azero.stages import initialize, selfplay
+from azero.stages import backend, initialize, selfplay
 from azero.stages import warm_up as compile_ahead
 from azero.stages.backend import positions_to_time
 from azero.workers import selfplay as playing
@@ -56,6 +57,7 @@ class Round:
     Attributes:
         seconds: the whole stage.
         start: of them, before the first game.
+        choice: of these, the choice of the inference, which a run makes once.
         end: of them, after the last game.
         stats: of all workers together.
         workers: how many there were.
@@ -65,6 +67,7 @@ class Round:
 
     seconds: float
     start: float
+    choice: float
     end: float
     stats: WorkerStats
     workers: int
@@ -80,6 +83,11 @@ class Round:
     def evaluations(self) -> float:
         """A second, whole stage."""
         return self.stats.evaluations / self.seconds
+
+    @property
+    def later(self) -> float:
+        """Evaluations a second of a later stage of the run, whose inference is chosen."""
+        return self.stats.evaluations / (self.seconds - self.choice)
 
     @property
     def positions(self) -> float:
@@ -125,6 +133,13 @@ class Round:
 def play_round(config: Config) -> Round:
     """Begin a run in a temporary folder and play its first stage of self-play."""
     caught: list[tuple[Sequence[Inference], WorkerStats, float, float]] = []
+    chose: list[float] = []
+
+    def timed(*of: Any) -> InferenceChoice:
+        began = time.perf_counter()
+        choice = choose_inference(*of)
+        chose.append(time.perf_counter() - began)
+        return choice
 
     def watched(game: Game, inferences: Sequence[Inference], *rest: Any) -> Any:
         first = time.perf_counter()
@@ -140,7 +155,10 @@ def play_round(config: Config) -> Round:
             Reporter.open(run) as report,
         ):
             initialize.run_stage(config, run, report, stop)
-            with mock.patch.object(playing, "play_games", watched):
+            with (
+                mock.patch.object(playing, "play_games", watched),
+                mock.patch.object(backend, "choose_inference", timed),
+            ):
                 begin = time.perf_counter()
                 selfplay.run_stage(config, run, report, stop)
                 end = time.perf_counter()
@@ -151,7 +169,7 @@ def play_round(config: Config) -> Round:
     )
     words = "{backend} {precision} on {device}, batches of {batch_size}".format_map(choice)
     pure = pure_inference(inferences, planes, PURE_SECONDS)
-    return Round(end - begin, first - begin, end - last, stats, len(inferences), pure, words)
+    return Round(end - begin, first - begin, sum(chose), end - last, stats, len(inferences), pure, words)
 
 
 def pure_inference(inferences: Sequence[Inference], planes: np.ndarray, seconds: float) -> float:
@@ -216,8 +234,8 @@ def table(rounds: Sequence[Round]) -> str:
             f"| positions | {middle('positions'):,.1f} | | |",
             f"| games | {middle('games'):,.2f} | | |",
             "",
-            f"stage: {middle('seconds'):.2f} s, of them {middle('start'):.2f} before the first game and "
-            f"{middle('end'):.2f} after the last",
+            f"stage: {middle('seconds'):.2f} s, of them {middle('start'):.2f} before the first game "
+            f"({middle('choice'):.2f} to choose the inference) and {middle('end'):.2f} after the last",
             f"of the workers' time: search {middle('search_share'):.1%}, inference "
             f"{middle('inference_share'):.1%}, "
             f"rest {middle('rest_share'):.1%}",
@@ -225,6 +243,8 @@ def table(rounds: Sequence[Round]) -> str:
             f"{peak_memory():.2f} GiB",
             "evaluations of the steady state over pure inference: "
             f"{median(rounds, lambda one: one.steady / one.pure):.3f}",
+            "evaluations of a later stage, which need not choose, over pure inference: "
+            f"{median(rounds, lambda one: one.later / one.pure):.3f}",
             f"evaluations_over_pure_inference={median(rounds, lambda one: one.evaluations / one.pure):.3f}",
             f"simulations_per_second={middle('simulations'):.0f}",
         ]

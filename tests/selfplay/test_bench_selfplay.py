@@ -31,7 +31,7 @@ STATS = WorkerStats(
     full_evaluations=5000,
 )
 ROUND = bench_selfplay.Round(
-    10.0, 1.5, 0.5, STATS, workers=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64"
+    10.0, 1.5, 1.0, 0.5, STATS, workers=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64"
 )
 
 
@@ -56,7 +56,11 @@ def test_shares_are_of_the_workers_time_and_sum_to_one() -> None:
 def test_the_table_has_medians_and_ends_with_the_figure() -> None:
     slow, fast = replace(ROUND, seconds=20.0), replace(ROUND, seconds=5.0)
     lines = bench_selfplay.table([fast, ROUND, slow]).splitlines()
-    assert "stage: 10.00 s, of them 1.50 before the first game and 0.50 after the last" in lines
+    stage = "stage: 10.00 s, of them 1.50 before the first game (1.00 to choose the inference)"
+    assert f"{stage} and 0.50 after the last" in lines
+    # 6,000 evaluations in the other 9 s are 667 a second
+    later = "evaluations of a later stage, which need not choose, over pure inference: 0.556"
+    assert later in lines
     assert lines[-1] == "simulations_per_second=800"
     assert lines[-2] == "evaluations_over_pure_inference=0.500"
     assert (
