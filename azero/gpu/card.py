@@ -152,11 +152,14 @@ class Card:
         self.stream.synchronize()
 
     def waves(self, count: int) -> None:
-        """Play on, and wait for the last wave; see `Machine`."""
+        """Begin to play on; see `Machine`."""
         for _ in range(count):
             self.launch(self.kernels.advance, self.size, self.places, self.settings, self.planes)
             self.network.replay()
             self.launch(self.kernels.receive, self.size, self.places, self.logits, self.values)
+
+    def wait(self) -> None:
+        """Wait for the last wave."""
         self.stream.synchronize()
 
     def read(self, array: Any) -> np.ndarray:

@@ -23,11 +23,11 @@ from azero.report.live import BOARDS
 from azero.search.algorithm import sound_for
 from azero.search.counters import WorkerStats
 from azero.search.dead_end import check_dead_end
-from azero.workers.games import FINISHED, FULL, STUCK, with_more_room
+from azero.workers.games import FINISHED, FULL, STUCK, Worker, with_more_room
 from azero.workers.threads import GameQueue, record_of
 
 WAVES = 16
-COLLECTED = 1024  # games that are copied from the GPU at once
+COPIED = 1024  # games that are copied from the GPU at once
 ROOM = ("status", "target_actions", "target_weights")  # what `with_more_room` changes
 
 
@@ -53,7 +53,11 @@ class Machine(Protocol):
         ...
 
     def waves(self, count: int) -> None:
-        """Play on, `count` times: all games to their next leaf, the network, its answers."""
+        """Begin to play on, `count` times: all games to their next leaf, the network, its answers."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until all that has begun is done."""
         ...
 
     def read(self, array: Any) -> np.ndarray:
@@ -78,6 +82,7 @@ class GpuWorker:
         self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
         self.stats, self.ended = WorkerStats(), math.inf
         self.tried = np.zeros(3, np.int64)  # `counts` before the first game
+        self.copied: list[tuple[np.ndarray, Worker]] = []  # numbers and places of games not handed over yet
         self.in_flight = 0  # simulations of games under way, at the last look
         self.shown: list[dict[str, Any]] = []  # games under way, at the last look
 
@@ -86,30 +91,40 @@ class GpuWorker:
         self.machine.use()
         self.machine.begin(np.zeros(1, np.int64), np.zeros(1, np.uint64))
         self.machine.waves(1)
+        self.machine.wait()
         self.tried = self.counts()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Play games of the queue until it is empty or a stop is requested."""
         self.machine.use()
         self.begin_next(np.arange(self.machine.size), queue, seeds)
+        try:
+            self.play_on(queue, seeds, stop)
+        finally:
+            self.hand_over(queue)
+        counts = self.counts() - self.tried
+        self.stats.evaluations, self.stats.cache_asked, self.stats.cache_found = counts.tolist()
+        self.ended = time.perf_counter()
+
+    def play_on(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Play until nothing is left; what has ended is handed over while the GPU plays on."""
         while not (stop.requested or queue.abandoned) and (self.numbers >= 0).any():
             began = time.perf_counter()
             self.machine.waves(WAVES)
+            self.hand_over(queue)
+            self.machine.wait()
             status = self.machine.read(self.machine.places.worker.status)[:, 0]
             self.refuse(status)
             if (status == FULL).any():
                 self.make_room()
             finished = np.flatnonzero((status == FINISHED) & (self.numbers >= 0))
-            for first in range(0, len(finished), COLLECTED):
-                self.collect(finished[first : first + COLLECTED], queue)
+            for first in range(0, len(finished), COPIED):
+                self.copy(finished[first : first + COPIED])
             if not stop.requested and len(finished):
                 self.begin_next(finished, queue, seeds)
             self.look()
             self.stats.seconds += time.perf_counter() - began
             self.stats.rows += WAVES * self.machine.size
-        counts = self.counts() - self.tried
-        self.stats.evaluations, self.stats.cache_asked, self.stats.cache_found = counts.tolist()
-        self.ended = time.perf_counter()
 
     def begin_next(self, chosen: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
         """Begin the next games in those places [any], as far as there are any left."""
@@ -119,17 +134,23 @@ class GpuWorker:
             self.machine.begin(chosen[: len(numbers)], seeds[numbers])
             self.numbers[chosen[: len(numbers)]] = numbers
 
-    def collect(self, chosen: np.ndarray, queue: GameQueue) -> None:
-        """Hand the finished games of those places [any] to the queue."""
+    def copy(self, chosen: np.ndarray) -> None:
+        """Copy the finished games of those places [any] from the GPU."""
         worker = self.machine.read_places(self.machine.places.worker, chosen)
-        for row, place in enumerate(chosen.tolist()):
-            mine = place_in(worker, row)
-            record = record_of(mine, 0, int(self.numbers[place]), self.proves)
-            self.stats.games += 1
-            self.stats.plies += len(record.actions)
-            self.stats.simulations += int(mine.simulations[0])
-            self.stats.searches += int(mine.searches[0])
-            queue.finish(record)
+        self.copied.append((self.numbers[chosen], worker))
+
+    def hand_over(self, queue: GameQueue) -> None:
+        """Hand the copied games to the queue."""
+        copied, self.copied = self.copied, []
+        for numbers, worker in copied:
+            for row, number in enumerate(numbers.tolist()):
+                mine = place_in(worker, row)
+                record = record_of(mine, 0, number, self.proves)
+                self.stats.games += 1
+                self.stats.plies += len(record.actions)
+                self.stats.simulations += int(mine.simulations[0])
+                self.stats.searches += int(mine.searches[0])
+                queue.finish(record)
 
     def make_room(self) -> None:
         """Give all places twice the room for targets; games that are FULL play on."""

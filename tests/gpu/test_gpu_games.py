@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -122,6 +123,24 @@ def test_a_stop_drops_what_is_under_way() -> None:
     assert 3 <= len(found) < 20
     expected = on_cpu(game, GUMBEL)[0]
     assert_same_records(found, [expected[record.number] for record in found])
+
+
+def test_what_has_ended_is_handed_over_while_the_gpu_plays_on() -> None:
+    game, told = make_game("tictactoe"), list[str]()
+    machine = stand_in(game, GUMBEL, FakeInference(game))
+    queue, played = GameQueue(iter(range(20))), machine.waves
+
+    def waves(count: int) -> None:
+        told.append("plays")
+        played(count)
+
+    machine.waves = waves  # type: ignore[method-assign]
+    machine.wait = lambda: told.append("waits")  # type: ignore[method-assign]
+    queue.finish = lambda record: told.append("game")  # type: ignore[method-assign]
+    GpuWorker(game, machine, GUMBEL).play(queue, SEEDS, StopSignal())
+    *_, last = order = [kind for kind, _ in itertools.groupby(told)]
+    assert told.count("game") == 20 and "plays game waits" in " ".join(order)
+    assert last == "game" and "waits game plays" not in " ".join(order)
 
 
 def test_games_under_way_are_shown() -> None:

@@ -61,6 +61,9 @@ class StandIn:
             for b in range(self.size):
                 receive_place(self.rules, self.place(b), logits[b], values[b])
 
+    def wait(self) -> None:
+        """Nothing is under way."""
+
     def read(self, array: np.ndarray) -> np.ndarray:
         return array.copy()
 
