@@ -193,7 +193,7 @@ class PvMcts(Thinking):
             goes_on = self.prefetch.wave(
                 self.tree, game, self.searches.algorithm, self.stats, self.searches.exact
             )
-        return len(self.searches.ban(np.array([game]))) > 0 or goes_on
+        return len(self.searches.prepare(np.array([game]))) > 0 or goes_on
 
     def is_over(self, game: int, begin: float, last: float) -> bool:
         """Return whether a search ends early: it is stopped, its time is up or its move is decided.
@@ -228,7 +228,7 @@ class PvMcts(Thinking):
         """Search a position in the opponent's time; see `ThinkingPlayer`."""
         banned = at.banned()
         self.searches.begin(at.state[None], ONLY_GAME, None if banned is None else banned[None])
-        while self.wave(0) and not stopping():  # at least one wave, which removes the banned moves
+        while self.wave(0) and not stopping():  # at least one wave, which expands the root
             pass
 
     def keep_trees(self) -> None:

@@ -45,8 +45,8 @@ class Position:
         return read_search(self.searches, 0)
 
     def note_progress(self) -> None:
-        """Ban moves at the root as soon as it is known, and note whether simulations are left to do."""
-        if self.searches.bans and len(self.searches.ban(ONLY_GAME)):
+        """Do what is to be done at the root once it is known, and note whether simulations are left to do."""
+        if len(self.searches.prepare(ONLY_GAME)):
             return
         tree = self.searches.tree
         self.done = bool(tree.searches["simulations_left"][0] <= 0 or tree.nodes["proven"][0, ROOT])

@@ -270,8 +270,7 @@ class Uci:
         thought = thinker.choose(
             at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None, most
         )
-        if thought.depth:  # alpha-beta reports once, at its end
-            report(thought)
+        report(thought)  # what the last wave has found, such as the mate
         self.hold()
         self.write(self.best_line(at, thought))
 

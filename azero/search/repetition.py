@@ -1,4 +1,4 @@
-"""Moves that a game's history forbids, removed at the root. Letters: B positions, A actions."""
+"""Moves that a game's history forbids, removed at the root. Letters: A actions."""
 
 from __future__ import annotations
 
@@ -26,10 +26,3 @@ def ban(tree, b, banned):
     tree.nodes[b, ROOT].num_edges = kept
     for edge in edge_range(tree, b, ROOT):
         tree.edges[b, edge].prior = tree.edges[b, edge].prior / left if left > 0.0 else 1.0 / kept
-
-
-@kernel
-def ban_roots(tree, games, banned):
-    """Remove banned [B, A] actions from the expanded roots of `games` [B]."""
-    for row in range(games.shape[0]):
-        ban(tree, games[row], banned[row])

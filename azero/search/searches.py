@@ -5,12 +5,13 @@ Letters: B positions, G games, A actions, S state words.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
+from azero.games.legal import list_legal
 from azero.games.repetition import check_moves
 from azero.kernels.compiled import borrowed, kernel
 from azero.network.inference import gathers
@@ -26,14 +27,35 @@ from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
-from azero.search.mcts import LegalRows, receive_evaluations, search_wave, write_rows
-from azero.search.repetition import ban_roots
+from azero.search.mcts import LegalRows, backup, prove, receive_evaluations, search_wave, write_rows
+from azero.search.repetition import ban
 from azero.search.root import Temperature, prefer_end, temperature_at
 from azero.search.scratch import make_scratch
-from azero.search.tree import ROOT, Tree, find_state, nodes_needed, reroot, reset, trees_of
+from azero.search.tree import (
+    ROOT,
+    UNVISITED,
+    WIN,
+    Tree,
+    add_child,
+    edge_range,
+    find_state,
+    nodes_needed,
+    reroot,
+    reset,
+    trees_of,
+)
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
+
+NO_WIN = -1
+
+
+class Coming(NamedTuple):
+    """What is to be done at a root as soon as it is expanded, before its simulations begin."""
+
+    banned: np.ndarray | None  # [A] bool: moves to remove; None for none
+    win: int  # the action that wins at once, or NO_WIN
 
 
 @kernel
@@ -50,6 +72,37 @@ def start_searches(addresses, tree, states, games, started, num_simulations, tre
             reset(rules, tree, b, states[row])
         started[b] = True
         tree.searches[b].simulations_left = num_simulations
+
+
+@kernel
+def find_wins(addresses, states, legal, successor, wins):
+    """Write into wins [B] an action that wins at once in each of states [B, S], or NO_WIN.
+
+    legal, successor [S]: scratch.
+    """
+    rules = rules_at(addresses)
+    for row in range(states.shape[0]):
+        wins[row] = NO_WIN
+        count = 0 if rules.is_terminal(states[row]) else list_legal(rules, states[row], legal)
+        for place in range(count):
+            rules.step(states[row], legal.actions[place], successor)
+            if wins[row] == NO_WIN and rules.is_terminal(successor):
+                turned = rules.to_play(successor) != rules.to_play(states[row])
+                if (-rules.outcome(successor) if turned else rules.outcome(successor)) >= WIN:
+                    wins[row] = legal.actions[place]
+
+
+@kernel
+def prove_win(addresses, tree, b, action):
+    """Visit the move of game b's expanded root that wins at once, which proves the root."""
+    rules = rules_at(addresses)
+    for edge in edge_range(tree, b, ROOT):
+        if tree.edges[b, edge].action == action:
+            child = tree.edges[b, edge].child
+            if child == UNVISITED:
+                child = add_child(rules, tree, b, ROOT, edge)
+                backup(tree, b, child, tree.nodes[b, child].raw_value)
+            prove(tree, b, child)
 
 
 @kernel
@@ -97,7 +150,7 @@ class Searches:
         self.scratch = make_scratch(game, num_nodes)
         self.exact = make_exact(game, search)
         self.started = np.zeros(num_games, np.bool_)
-        self.bans: dict[int, np.ndarray] = {}  # moves to ban, of games whose roots are not expanded yet
+        self.coming: dict[int, Coming] = {}  # by game
         self.stats = WorkerStats()
 
     def draw_noise(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> None:
@@ -111,6 +164,9 @@ class Searches:
         self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None, budget: int = 0
     ) -> None:
         """Begin to search states [B, S], one of each of `games` [B], without banned [B, A] moves.
+
+        With the solver a move that wins at once is looked for among all of them: PUCT may never visit one
+        that the network finds unlikely.
 
         budget: simulations, at most those of `search`; 0: these.
 
@@ -131,21 +187,30 @@ class Searches:
         )
         self.budget = budget or self.search.num_simulations
         self.tree.searches["simulations_left"][games] = self.budget  # fewer than the tree has room for
-        for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
-            if moves.any():
-                self.bans[game] = moves
+        wins, scratch = np.full(len(games), NO_WIN), self.scratch
+        if self.search.solver:
+            find_wins(self.game.rule_addresses, states, scratch.legal, scratch.successor, wins)
+        for row, game in enumerate(games.tolist()):
+            moves = None if banned is None or not banned[row].any() else banned[row]
+            self.coming.pop(game, None)
+            if moves is not None or wins[row] != NO_WIN:
+                self.coming[game] = Coming(moves, int(wins[row]))
                 self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
 
-    def ban(self, games: np.ndarray) -> np.ndarray:
-        """Ban moves at the expanded roots of `games` [B] and let their simulations begin.
+    def prepare(self, games: np.ndarray) -> np.ndarray:
+        """Do what is to be done at the expanded roots of `games` [B], and let their simulations begin.
 
         Return those games.
         """
-        games = games[[b in self.bans and bool(self.tree.nodes["expanded"][b, ROOT]) for b in games.tolist()]]
-        if len(games):
-            ban_roots(self.tree, games, np.stack([self.bans.pop(b) for b in games.tolist()]))
-            self.tree.searches["simulations_left"][games] = self.budget
-        return games
+        ready = [b for b in games.tolist() if b in self.coming and self.tree.nodes["expanded"][b, ROOT]]
+        for b in ready:
+            banned, win = self.coming.pop(b)
+            if banned is not None:
+                ban(self.tree, b, banned)
+            if win != NO_WIN:
+                prove_win(self.game.rule_addresses, self.tree, b, win)
+            self.tree.searches["simulations_left"][b] = self.budget - (win != NO_WIN)
+        return np.array(ready, np.int64)
 
     def choose(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> np.ndarray:
         """Return a move for each of `games` [B] at `plies` [B], [B] int64."""
@@ -187,7 +252,7 @@ class LockStep:
                 waiting += search_wave(
                     self.addresses, searches.tree, self.cache, games, searches.algorithm, key, exact
                 )
-            games = searches.ban(games) if searches.bans else games[:0]
+            games = searches.prepare(games) if searches.coming else games[:0]
         return waiting
 
     def infer(self, searches: Searches) -> None:

@@ -121,7 +121,7 @@ class WatchedMcts:
             addresses = self.game.rule_addresses
             stuck = receive_evaluations(addresses, tree, self.cache, ONLY_GAME, 1, *answer, scratch)
             check_dead_end(self.game, tree, stuck)
-            self.searches.ban(ONLY_GAME)
+            self.searches.prepare(ONLY_GAME)
         path = self.path_since(before)
         leaf = path[-1]
         state = tree.states[0, leaf].copy()

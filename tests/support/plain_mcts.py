@@ -60,6 +60,7 @@ class PlainSearch:
 
     def simulate(self, root: Node, num_simulations: int) -> None:
         self.root = root
+        self.take_win(root)
         for _ in range(num_simulations):
             if root.proven:
                 return
@@ -77,6 +78,17 @@ class PlainSearch:
             self.back_up(path, actions, node.value)
             if self.config.solver and node.proven:
                 self.prove(path, actions)
+
+    def take_win(self, root: Node) -> None:
+        """With the solver, visit the first move that wins at once: players look for it among all moves."""
+        for action in sorted(root.priors) if self.config.solver else ():
+            child = root.children.get(action) or Node(self.game, self.step(root.state, action))
+            if child.terminal and child.value == (1.0 if child.to_play == root.to_play else -1.0):
+                if action not in root.children:
+                    root.children[action] = child
+                    self.back_up([root, child], [action], child.value)
+                self.prove([root, child], [action])
+                return
 
     def solve(self, leaf: Node) -> None:
         """Prove a leaf from which the game must end soon, however many positions that takes.
