@@ -202,10 +202,10 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
     cycle = options.pop("cycle", None)
     file = None if cycle is None else champion_file(config, run, cycle)
     if one_game:
-        trained = load_for_one_game(config, run, game, file)
+        trained = load_for_one_game(config, run, game, file, fast=True)
     else:
         rows = FEW_ROWS if seconds_a_move(spec) else BATCH
-        trained = load_trained(config, run, rows, game, file=file)
+        trained = load_trained(config, run, rows, game, file=file, fast=True)
     inference, search = trained.inference, trained.search
     return make_player(spec.name, game, inference=inference, search=search, prefix=prefix, **options)
 
