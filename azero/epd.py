@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 file=suite.epd player=alpha_beta player.depth=3
-file=suite.epd run=chess player.num_simulations=800
+file=suite.epd run=shipped/chess player.num_simulations=800
 """
 
 
