@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import forked
 from toy import NAME, StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
 from waiting import PATIENCE, wait_for
@@ -389,10 +390,10 @@ def test_without_a_cluster_nothing_is_written(tmp_path: Path) -> None:
 def test_without_the_extra_the_command_to_install_it_is_printed(tmp_path: Path) -> None:
     hidden = "import sys; sys.modules['ray'] = None; sys.argv = ['azero', 'smoke', 'cluster.address=local']; "
     start = "import runpy; runpy.run_module('azero.loop', run_name='__main__', alter_sys=True)"
-    done = subprocess.run(
-        [sys.executable, "-c", hidden + start], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 2 and not list(tmp_path.iterdir())
+    (tmp_path / "hidden.py").write_text(hidden + start)
+    done = subprocess.run(forked("hidden"), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"hidden.py", "__pycache__"}
     assert done.stderr == 'azero: cluster.address needs Ray; pip install "azero[cluster]".\n'
 
 
