@@ -27,6 +27,8 @@ from azero.run.folder import SHIPPED_RUNS
 from azero.run.state import State, run_digest
 
 if TYPE_CHECKING:
+    from toy import ToyUntil
+
     from azero.config.schema import Config
     from azero.games.game import Game
 
@@ -107,7 +109,7 @@ def undisturbed(undisturbed_run: State) -> str:
 
 
 @pytest.fixture(scope="session")
-def toy_until(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], Config]:
+def toy_until(tmp_path_factory: pytest.TempPathFactory) -> ToyUntil:
     """Put the toy run into a folder as it is before a stage of its first cycle: a copy of one."""
     from toy import advance, toy_config  # here, because it imports the whole loop
 
@@ -138,13 +140,16 @@ def run_program() -> RunProgram:
 
 @pytest.fixture
 def in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the programs that azero starts as processes be forks, with the environment of this process."""
+    """Let the programs that azero starts as processes be forks. What imports read stays as it is."""
     forks.address()  # starts them
     real = subprocess.Popen
 
-    def start(words: list[str], *, env: object = None, **options: Any) -> subprocess.Popen[Any]:
-        is_module = words[:2] == [sys.executable, "-m"]
-        return real(forked(*words[2:]) if is_module else words, **options)
+    def start(words: list[str], *, env: Any = None, **options: Any) -> subprocess.Popen[Any]:
+        if words[:2] == [sys.executable, "-m"]:
+            words = forked(*words[2:])
+            late = {name: value for name, value in (env or {}).items() if not forks.READ.match(name)}
+            env = {**os.environ, **late}
+        return real(words, env=env, **options)
 
     monkeypatch.setattr(subprocess, "Popen", start)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import forked
+from forks import azero_command, forked
 from toy import NAME, StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
 from waiting import PATIENCE, wait_for
@@ -400,7 +400,10 @@ def test_without_the_extra_the_command_to_install_it_is_printed(tmp_path: Path) 
 def test_tokens_switched_off_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     open_mode = {**os.environ, "RAY_AUTH_MODE": "disabled"}
-    output = ended(loop(tmp_path, "experiment=smoke", "cluster.address=local", env=open_mode), 2)
+    command = azero_command("loop", "smoke", "cluster.address=local")
+    done = subprocess.run(command, env=open_mode, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    output = done.stdout + done.stderr
     assert "RAY_AUTH_MODE=disabled lets everyone" in output and "cluster.tokens=false" in output
     assert len(output.strip().splitlines()) == 1 and not list(tmp_path.iterdir())
 

@@ -60,6 +60,7 @@ def test_a_recipe_runs_twice_in_one_process_and_goes_on(tmp_path: Path) -> None:
         azero.run_recipe("smoke", resume=False, **SMALL)
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_a_game_of_ones_own_gives_the_run_its_name_and_a_notebook_shows_a_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

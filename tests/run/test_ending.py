@@ -87,12 +87,10 @@ def test_an_interrupt_of_a_trial_removes_its_folder(tmp_path: Path, monkeypatch:
 
 
 def test_a_check_is_interrupted(tmp_path: Path) -> None:
-    check_clean(interrupt(["azero.check_game", "othello", "games=100000"], tmp_path, delay=2.0), lines=0)
+    check_clean(interrupt(["azero.check_game", "othello", "games=100000"], tmp_path, delay=1.2), lines=0)
 
 
-@pytest.mark.parametrize(
-    "words", ["azero.trace player.num_simulations=300", "azero.loop --help", "azero.doctor --help"]
-)
+@pytest.mark.parametrize("words", ["azero.trace player.num_simulations=300", "azero.loop --help"])
 def test_a_closed_pipe_ends_a_program_without_a_word(words: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 import torture
 from crashing import Crash, CrashingDisk
-from toy import NAME, Told, advance, digest_of, toy_config
+from toy import NAME, Told, ToyUntil, advance, digest_of, toy_config
 
 from azero import loop
 from azero.config.schema import Config, UserError
@@ -30,8 +29,6 @@ from azero.run.disk import DamagedFile
 from azero.run.folder import paths_of
 from azero.run.run import Run
 from azero.run.state import run_digest
-
-ToyUntil = Callable[[Path, str], Config]
 
 
 @pytest.mark.usefixtures("unmeasured")
@@ -95,7 +92,7 @@ def test_a_run_lives_behind_a_symbolic_link(tmp_path: Path, undisturbed: str) ->
 @pytest.mark.parametrize(
     "kinds", [("candidate",), ("shard",), ("metrics.csv", "tensorboard", "config.yaml")], ids=" ".join
 )
-def test_files_that_were_deleted_are_made_again_or_done_without(
+def test_a_file_that_was_deleted_is_made_again_or_done_without(
     tmp_path: Path, toy_until: ToyUntil, kinds: tuple[str, ...]
 ) -> None:
     config, report = toy_until(tmp_path, "evaluate"), Told()
