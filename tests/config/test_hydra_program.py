@@ -41,7 +41,10 @@ Start = Callable[..., Call]
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Start:
-    """Start a program whose main notes its config, with these arguments, in an empty folder."""
+    """Start a program whose main notes its config, with these arguments, in an empty folder.
+
+    Hydra would compose everything twice, first only to look for hydra.mode, which no test here sets.
+    """
 
     def run(*arguments: str, main: Callable[[Config, str], int | None] | None = None) -> Call:
         runs, asked = list[tuple[Config, str]](), list[CommandLine]()
@@ -54,6 +57,7 @@ def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HYDRA_FULL_ERROR", "")  # put back afterwards
         monkeypatch.setattr(sys, "argv", ["azero", *arguments])
+        monkeypatch.setattr("hydra._internal.hydra.Hydra.get_mode", lambda *_, **__: None)
         with pytest.raises(SystemExit) as end:
             sys.exit(program("loop", note, pass_arguments=True))
         captured = capsys.readouterr()
