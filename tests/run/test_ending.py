@@ -51,6 +51,7 @@ def test_an_interrupt_before_any_stage_leaves_no_run(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_the_first_interrupt_of_a_run_is_answered_and_the_second_ends_it(tmp_path: Path) -> None:
     """The helper that compiles ahead ends with the run, see `interrupt`."""
     ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 0.3, times=2)
@@ -66,7 +67,7 @@ def test_an_interrupt_while_everything_is_compiled_is_answered_at_once(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0, times=2)
     check_clean(ended, lines=4)
-    assert b"Stopping" in ended.after
+    assert b"Stopping" in ended.after and b"Ctrl-C" in ended.after
     assert lines_in(ended.after)[-1] == STOPPED.encode()
 
 
