@@ -88,7 +88,8 @@ def ask(place: str, module: str, words: list[str]) -> None:
             os.close(stream)  # they are the fork's
         status = int(answers.readline())
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to take away
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 
