@@ -13,9 +13,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import forks
 import pytest
 from filelock import FileLock
-from forks import azero_command
+from forks import azero_command, forked
 from hypothesis import settings
 from pages import PATIENCE, Chromium, opener, served
 from places import PROJECT
@@ -26,6 +27,9 @@ from azero.run.folder import SHIPPED_RUNS
 from azero.run.state import State, run_digest
 
 if TYPE_CHECKING:
+    from toy import ToyUntil
+
+    from azero.config.schema import Config
     from azero.games.game import Game
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
@@ -105,6 +109,23 @@ def undisturbed(undisturbed_run: State) -> str:
 
 
 @pytest.fixture(scope="session")
+def toy_until(tmp_path_factory: pytest.TempPathFactory) -> ToyUntil:
+    """Put the toy run into a folder as it is before a stage of its first cycle: a copy of one."""
+    from toy import advance, toy_config  # here, because it imports the whole loop
+
+    made = dict[str, Path]()
+
+    def copy(folder: Path, stage: str) -> Config:
+        if stage not in made:
+            made[stage] = tmp_path_factory.mktemp(stage)
+            advance(toy_config(made[stage]), until=stage)
+        shutil.copytree(made[stage], folder, dirs_exist_ok=True)
+        return toy_config(folder)
+
+    return copy
+
+
+@pytest.fixture(scope="session")
 def run_program() -> RunProgram:
     """Start `azero <name>` with arguments, in a folder, and wait for it."""
 
@@ -115,6 +136,22 @@ def run_program() -> RunProgram:
         return subprocess.run(started, capture_output=True, text=True, cwd=folder, timeout=timeout)
 
     return run
+
+
+@pytest.fixture
+def in_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the programs that azero starts as processes be forks. What imports read stays as it is."""
+    forks.address()  # starts them
+    real = subprocess.Popen
+
+    def start(words: list[str], *, env: Any = None, **options: Any) -> subprocess.Popen[Any]:
+        if words[:2] == [sys.executable, "-m"]:
+            words = forked(*words[2:])
+            late = {name: value for name, value in (env or {}).items() if not forks.READ.match(name)}
+            env = {**os.environ, **late}
+        return real(words, env=env, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from crews import FarCrew, NearCrew
+from forks import forked
 from play_game import play_again
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 from waiting import wait_for
@@ -31,7 +31,7 @@ from azero.cluster.worker import Greeting, Report, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.process.signals import Stopped
 from azero.run.run import Run
-from azero.run.state import AsideEntry, ShardEntry, State
+from azero.run.state import AsideEntry, ShardEntry, State, run_digest
 from azero.stages import executor
 from azero.stages.diagnosis import case_of, examine, newest_games
 from azero.workers.threads import make_workers
@@ -59,14 +59,20 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         crew.close()
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of the toy run after its first self-play, without a cluster."""
+    return run_digest(advance(toy_config(tmp_path_factory.mktemp("alone")), until="train"))
+
+
 @pytest.mark.parametrize("workers, threads", [(1, 1), (1, 3), (2, 1), (4, 1)])
 def test_the_number_of_workers_changes_no_byte(
-    config: Config, undisturbed: str, use: Any, workers: int, threads: int
+    config: Config, alone: str, use: Any, workers: int, threads: int
 ) -> None:
     use(NearCrew(workers, threads))
     report = Told()
-    advance(config, report=report)
-    assert digest_of(config) == undisturbed
+    advance(config, until="train", report=report)
+    assert digest_of(config) == alone
     assert report.scalars[1]["cluster/workers"] == workers and report.scalars[1]["selfplay/games"] == 40
     assert not Run.read(config, NAME).state.mixed
     assert any("cluster: " in line for line in report.messages)
@@ -90,7 +96,7 @@ def test_a_worker_killed_in_each_cycle_changes_no_byte(config: Config, undisturb
 
 
 def test_a_worker_that_raises_is_replaced_and_its_games_are_played_again(
-    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, alone: str, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crew, left = use(NearCrew(2)), [1]
 
@@ -109,8 +115,8 @@ def test_a_worker_that_raises_is_replaced_and_its_games_are_played_again(
 
     monkeypatch.setattr("azero.cluster.worker.make_workers", make_failing)
     report = Told()
-    advance(config, report=report)
-    assert digest_of(config) == undisturbed and not left
+    advance(config, until="train", report=report)
+    assert digest_of(config) == alone and not left
     assert any("MemoryError: no memory for the batch" in line for line in report.messages)
     assert crew.processes
 
@@ -129,7 +135,7 @@ def leak(crew: FarCrew, name: str) -> None:
 
 @pytest.mark.parametrize("fault", [kill, stop_for_ever, leak])
 def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
-    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
+    config: Config, alone: str, use: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
 ) -> None:
     """The fault comes when the first games are finished and others are under way; there is one worker."""
     monkeypatch.setattr(head, "SILENT_SECONDS", 4.0)  # less is lost again and again on a busy machine
@@ -142,14 +148,14 @@ def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
 
     crew.on_report = cause
     report = Told()
-    advance(config, report=report)
-    assert digest_of(config) == undisturbed
+    advance(config, until="train", report=report)
+    assert digest_of(config) == alone
     (lost,) = [line for line in report.messages if line.startswith(f"Worker {faults[0]} was lost: ")]
     assert fault is not stop_for_ever or "it has not answered for 4 s" in lost
 
 
 def test_a_worker_whose_game_never_ends_is_replaced(
-    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, alone: str, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process answers, but its thread is stuck."""
     monkeypatch.setattr(head, "STUCK_SECONDS", 1.0)
@@ -171,44 +177,40 @@ def test_a_worker_whose_game_never_ends_is_replaced(
     monkeypatch.setattr("azero.cluster.worker.make_workers", make_stuck)
     use(NearCrew(1))
     report = Told()
-    advance(config, report=report)
+    advance(config, until="train", report=report)
     released.set()
-    assert digest_of(config) == undisturbed and stuck
+    assert digest_of(config) == alone and stuck
     assert any("near-1 was lost: it has searched nothing for 1 s" in line for line in report.messages)
 
 
 @pytest.fixture(scope="module")
 def without_13(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of a run with one worker that dies of game 13 in both cycles."""
+    """The digest of a run after its first self-play, whose one worker dies of game 13."""
     config = replace(toy_config(tmp_path_factory.mktemp("without")), cluster=NEAR)
     with pytest.MonkeyPatch.context() as patch:
         crew = NearCrew(1)
         crew.deadly = {13}
         patch.setattr(executor, "crew_of", lambda config, device: crew)
-        advance(config)
+        advance(config, until="train")
         crew.close()
     return digest_of(config)
 
 
-@pytest.mark.parametrize("workers", [2, 4])
 def test_a_game_of_which_workers_die_is_left_out_whatever_their_number(
-    config: Config, undisturbed: str, without_13: str, use: Any, workers: int
+    config: Config, alone: str, without_13: str, use: Any
 ) -> None:
-    crew = use(NearCrew(workers))
+    crew = use(NearCrew(4))
     crew.deadly = {13}
     report = Told()
-    state = advance(config, report=report)
-    assert digest_of(config) == without_13 != undisturbed
-    assert [(entry.cycle, entry.game, entry.reason) for entry in state.aside] == [
-        (1, 13, "killed"),
-        (2, 13, "killed"),
-    ]
-    assert [shard.games for shard in state.shards] == [39, 39]
-    left_out = "Game 13 of cycle 2 is left out: 3 workers were lost that played nothing else."
+    state = advance(config, until="train", report=report)
+    assert digest_of(config) == without_13 != alone
+    assert [(entry.cycle, entry.game, entry.reason) for entry in state.aside] == [(1, 13, "killed")]
+    assert [shard.games for shard in state.shards] == [39]
+    left_out = "Game 13 of cycle 1 is left out: 3 workers were lost that played nothing else."
     assert left_out in report.messages and report.scalars[1]["cluster/set_aside"] == 1
     assert not any("leaves time for" in line for line in report.messages)
     found = examine(case_of(Run.read(config, NAME), None))["left out"]
-    assert "game 13 of cycle 1, game 13 of cycle 2" in found and "(killed)" in found
+    assert "game 13 of cycle 1" in found and "(killed)" in found
 
 
 def test_a_game_that_was_left_out_can_be_played_again_here(config: Config, undisturbed: str) -> None:
@@ -259,7 +261,7 @@ REFUSALS = {
 
 @pytest.mark.parametrize("change, told", REFUSALS.values(), ids=REFUSALS)
 def test_a_worker_that_does_not_fit_is_refused_in_one_sentence_and_the_others_play(
-    config: Config, undisturbed: str, use: Any, change: Any, told: str
+    config: Config, alone: str, use: Any, change: Any, told: str
 ) -> None:
     def with_token(greeting: Greeting) -> Greeting:
         return replace(greeting, tokens=True)
@@ -267,25 +269,25 @@ def test_a_worker_that_does_not_fit_is_refused_in_one_sentence_and_the_others_pl
     changes = {"near-1": with_token, "near-2": lambda greeting: change(with_token(greeting))}
     crew = use(NearCrew(2, changes=changes))
     report = Told()
-    advance(replace(config, cluster=replace(NEAR, tokens=True)), report=report)
-    assert digest_of(config) == undisturbed and crew.refused[0] == "near-2"
+    advance(replace(config, cluster=replace(NEAR, tokens=True)), until="train", report=report)
+    assert digest_of(config) == alone and crew.refused[0] == "near-2"
     (sentence,) = [line for line in report.messages if "Worker near-2 was refused" in line]
     assert re.search(told, sentence) and "\n" not in sentence
 
 
 def test_a_mixed_run_takes_workers_that_compute_differently_and_is_marked(
-    config: Config, undisturbed: str, use: Any
+    config: Config, alone: str, use: Any
 ) -> None:
     crew = use(NearCrew(2, changes={"near-2": lambda it: replace(it, digest="0")}))
     report = Told()
-    advance(replace(config, cluster=replace(NEAR, mixed=True)), report=report)
+    advance(replace(config, cluster=replace(NEAR, mixed=True)), until="train", report=report)
     assert not crew.refused and Run.read(config, NAME).state.mixed
     assert sum("marked as mixed" in line for line in report.messages) == 1
-    assert digest_of(config) == undisturbed  # the mark does not count, and here they did compute alike
+    assert digest_of(config) == alone  # the mark does not count, and here they did compute alike
 
 
 def test_a_cluster_without_workers_is_one_sentence_and_finished_games_are_kept(
-    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, alone: str, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(head, "NOBODY_SECONDS", 0.3)
     crew = use(NearCrew(1))
@@ -297,16 +299,16 @@ def test_a_cluster_without_workers_is_one_sentence_and_finished_games_are_kept(
 
     crew.taken, crew.on_report = 0, die
     with pytest.raises(UserError, match=r"cluster near has had no worker for 0 s.*near-1 was lost: killed"):
-        advance(config)
+        advance(config, until="train")
     assert 0 < sum(part.games for part in Run.read(config, NAME).state.partial) < 40
     use(NearCrew(2))
-    advance(config)
-    assert digest_of(config) == undisturbed
+    advance(config, until="train")
+    assert digest_of(config) == alone
 
 
 @pytest.mark.parametrize("looks", [1, 3])
 def test_a_stop_keeps_finished_games_and_the_run_goes_on(
-    config: Config, undisturbed: str, use: Any, looks: int
+    config: Config, alone: str, use: Any, looks: int
 ) -> None:
     use(NearCrew(2))
     with Run.open(config, NAME, "test") as run:
@@ -314,8 +316,8 @@ def test_a_stop_keeps_finished_games_and_the_run_goes_on(
             loop.run_cycles(config, run, Told(), StopInside(run, 1, "selfplay", looks))
         assert run.state.stage == "selfplay" and not run.state.shards
     use(NearCrew(1))
-    advance(config)
-    assert digest_of(config) == undisturbed
+    advance(config, until="train")
+    assert digest_of(config) == alone
 
 
 def test_games_of_unfinished_chunks_are_kept_at_a_stop(
@@ -366,9 +368,10 @@ def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -
     assert room_for(threads=1, rows=16) == 7
 
 
-def test_a_run_without_a_cluster_never_imports_ray() -> None:
+def test_a_run_without_a_cluster_never_imports_ray(tmp_path: Path) -> None:
     code = "import sys; import azero.stages.selfplay, azero.cluster.head; print('ray' in sys.modules)"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    (tmp_path / "imports.py").write_text(code)
+    answer = subprocess.run(forked("imports"), capture_output=True, text=True, check=True, cwd=tmp_path)
     assert answer.stdout.strip() == "False"
 
 

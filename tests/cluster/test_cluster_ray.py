@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import azero_command, forked
 from toy import NAME, StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
 from waiting import PATIENCE, wait_for
@@ -389,17 +390,20 @@ def test_without_a_cluster_nothing_is_written(tmp_path: Path) -> None:
 def test_without_the_extra_the_command_to_install_it_is_printed(tmp_path: Path) -> None:
     hidden = "import sys; sys.modules['ray'] = None; sys.argv = ['azero', 'smoke', 'cluster.address=local']; "
     start = "import runpy; runpy.run_module('azero.loop', run_name='__main__', alter_sys=True)"
-    done = subprocess.run(
-        [sys.executable, "-c", hidden + start], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 2 and not list(tmp_path.iterdir())
+    (tmp_path / "hidden.py").write_text(hidden + start)
+    done = subprocess.run(forked("hidden"), cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"hidden.py", "__pycache__"}
     assert done.stderr == 'azero: cluster.address needs Ray; pip install "azero[cluster]".\n'
 
 
 def test_tokens_switched_off_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
     open_mode = {**os.environ, "RAY_AUTH_MODE": "disabled"}
-    output = ended(loop(tmp_path, "experiment=smoke", "cluster.address=local", env=open_mode), 2)
+    command = azero_command("loop", "smoke", "cluster.address=local")
+    done = subprocess.run(command, env=open_mode, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    output = done.stdout + done.stderr
     assert "RAY_AUTH_MODE=disabled lets everyone" in output and "cluster.tokens=false" in output
     assert len(output.strip().splitlines()) == 1 and not list(tmp_path.iterdir())
 

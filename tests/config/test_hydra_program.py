@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from running import RunProgram
 
 import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
-from azero.cli.hydra_program import CommandLine, compose, program
+from azero.cli.hydra_program import CommandLine, compose, program, suffix_of, values_of
 from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
@@ -30,6 +33,7 @@ class Call(NamedTuple):
     out: str
     err: str
     runs: list[tuple[Config, str]]  # config and run name of each call of its main
+    asked: list[CommandLine]  # what each was asked for
 
 
 Start = Callable[..., Call]
@@ -37,22 +41,27 @@ Start = Callable[..., Call]
 
 @pytest.fixture
 def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Start:
-    """Start a program whose main notes its config, with these arguments, in an empty folder."""
+    """Start a program whose main notes its config, with these arguments, in an empty folder.
+
+    Hydra would compose everything twice, first only to look for hydra.mode, which no test here sets.
+    """
 
     def run(*arguments: str, main: Callable[[Config, str], int | None] | None = None) -> Call:
-        runs: list[tuple[Config, str]] = []
+        runs, asked = list[tuple[Config, str]](), list[CommandLine]()
 
-        def note(config: Config, name: str) -> int | None:
+        def note(config: Config, name: str, asked_for: CommandLine) -> int | None:
             runs.append((config, name))
+            asked.append(asked_for)
             return main(config, name) if main else None
 
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("HYDRA_FULL_ERROR", "")  # put back afterwards
         monkeypatch.setattr(sys, "argv", ["azero", *arguments])
+        monkeypatch.setattr("hydra._internal.hydra.Hydra.get_mode", lambda *_, **__: None)
         with pytest.raises(SystemExit) as end:
-            sys.exit(program("loop", note))
+            sys.exit(program("loop", note, pass_arguments=True))
         captured = capsys.readouterr()
-        return Call(int(end.value.code or 0), captured.out, captured.err, runs)
+        return Call(int(end.value.code or 0), captured.out, captured.err, runs, asked)
 
     return run
 
@@ -69,7 +78,7 @@ def assert_one_sentence(call: Call, *parts: str) -> None:
 
 def test_without_arguments_the_default_recipe_runs_in_its_own_folder(start: Start) -> None:
     call = start()
-    assert call.status == 0
+    assert (call.status, call.out) == (0, "")
     assert [name for _, name in call.runs] == ["tictactoe"]
     assert call.runs[0][0].game.name == "tictactoe"
 
@@ -98,16 +107,9 @@ def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None
     ],
 )
 def test_a_run_of_another_game_has_a_name_of_its_own(start: Start, arguments: list[str], name: str) -> None:
-    def note(config: Config, name: str, asked: CommandLine) -> None:
-        asked_for.append(asked)
-
-    asked_for: list[CommandLine] = []
-    assert start(*arguments).runs[0][1] == name
-    with pytest.raises(SystemExit):
-        sys.exit(program("loop", note, pass_arguments=True))
-    assert asked_for[0].again(name).count("run=") == any(
-        argument.startswith("run=") for argument in arguments
-    )
+    call = start(*arguments)
+    assert call.runs[0][1] == name
+    assert ("run=" in call.asked[0].again(name)) == ("run=ours" in arguments)
 
 
 def test_runs_of_two_boards_of_one_game_have_names_of_their_own(start: Start) -> None:
@@ -135,23 +137,12 @@ def test_settings_reach_the_config(start: Start) -> None:
     )
 
 
-def test_main_learns_what_was_asked_for(
-    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: list[CommandLine] = []
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HYDRA_FULL_ERROR", "")
-    for arguments in (["experiment=smoke", "+game.options.size=3", "run=mine"], [], ["-m", "seed=4,5"]):
-        monkeypatch.setattr(sys, "argv", ["azero", *arguments])
-        with pytest.raises(SystemExit):
-            sys.exit(
-                program("loop", lambda config, name, asked_for: asked.append(asked_for), pass_arguments=True)
-            )
-    assert asked == [
-        CommandLine(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke", "smoke"),
-        CommandLine((), "tictactoe", "tictactoe"),
-        CommandLine(("seed=4",), "tictactoe", "tictactoe"),
-        CommandLine(("seed=5",), "tictactoe", "tictactoe"),
+def test_main_learns_what_was_asked_for(start: Start) -> None:
+    words = ("experiment=smoke", "+game.options.size=3", "run=mine")
+    assert start(*words).asked == [CommandLine(words, "smoke", "smoke")]
+    assert start().asked == [CommandLine((), "tictactoe", "tictactoe")]
+    assert start("-m", "seed=4,5").asked == [
+        CommandLine((f"seed={seed}",), "tictactoe", "tictactoe") for seed in (4, 5)
     ]
 
 
@@ -200,15 +191,26 @@ def test_a_path_survives_the_command_line(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["mine", "smoke-seed=1,search.c_puct=2", "null", "true", "12", "1.50", "a+b", "-x"]
+    "name",
+    [
+        "smoke-seed=1,search.c_puct=2",
+        "hex5-seed-1",
+        "2048-a",
+        "Go 9x9",
+        "Шашки",
+        "null",
+        "true",
+        "1.5",
+        "a+b",
+        "-x",
+    ],
 )
-def test_a_run_s_name_survives_the_command_line(name: str) -> None:
-    (argument,) = shlex.split(CommandLine().again(name))
-    assert compose(argument).run == name
+def test_a_run_is_named_as_it_is_listed_and_as_a_printed_command_names_it(name: str) -> None:
+    (printed,) = shlex.split(CommandLine().again(name))
+    assert {compose(argument).run for argument in {printed, f"run={name}"}} == {name}
 
 
 def test_the_status_of_main_is_the_exit_status(start: Start) -> None:
-    assert start(main=lambda config, name: 0).status == 0
     assert start(main=lambda config, name: 1).status == 1
     assert start(main=lambda config, name: 143).status == 143
 
@@ -237,11 +239,13 @@ def test_hydra_writes_nothing(start: Start, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_multirun_gives_each_run_its_own_folder(start: Start, tmp_path: Path) -> None:
+def test_a_multirun_says_which_run_begins_and_gives_each_its_own_folder(start: Start, tmp_path: Path) -> None:
     call = start("-m", "experiment=smoke", "seed=1,2", "search.c_puct=1.0,2.0")
     assert call.status == 0
     names = [name for _, name in call.runs]
     assert names == [f"smoke-seed-{seed}-c_puct-{c_puct}" for seed in (1, 2) for c_puct in ("1_0", "2_0")]
+    said = [f"Run {number} of the multirun: {name}" for number, name in enumerate(names, 1)]
+    assert call.out.splitlines() == said
     assert sorted((config.seed, config.search.c_puct) for config, _ in call.runs) == [
         (1, 1.0),
         (1, 2.0),
@@ -251,22 +255,42 @@ def test_a_multirun_gives_each_run_its_own_folder(start: Start, tmp_path: Path) 
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "multirun.yaml"]
 
 
+def suffixes(base: str, *words: str) -> list[str]:
+    """What tells the runs of a multirun apart, behind the default name of each."""
+    read = read_overrides(words, several=True)
+    (runs,) = BasicSweeper.split_arguments(OverridesParser.create().parse_overrides(read), None)
+    return [suffix_of(base, overrides, values_of(read)) for overrides in runs]
+
+
 @pytest.mark.parametrize(
-    "words, names",
+    "words, expected",
     [
-        (["seed=1,2", "train.lr=0.1", "search=puct", "cycles=3"], ["tictactoe-seed-1", "tictactoe-seed-2"]),
-        (["search=puct,gumbel"], ["tictactoe-search-puct", "tictactoe-search-gumbel"]),
-        (["++seed=range(1,3)"], ["tictactoe-seed-1", "tictactoe-seed-2"]),
-        (["train.lr=1e-3,0.01"], ["tictactoe-lr-0_001", "tictactoe-lr-0_01"]),
-        (["search.num_simulations=8,16"], [f"tictactoe-search_num_simulations-{n}" for n in (8, 16)]),
-        (["game=hex5", "game.options.size=4,5"], ["hex5-size-4", "hex5-size-5"]),
-        (["experiment=hex5,plain", "game=hex5"], ["hex5", "hex5-experiment-plain"]),
-        (["game=a.b.py,my games.py"], ["a_b", "my_games"]),
-        (["seed=3"], ["tictactoe"]),
-        (["run=one,two", "cycles=3"], ["one", "two"]),
+        (["seed=1,2", "train.lr=0.1", "search=puct", "cycles=3"], ["-seed-1", "-seed-2"]),
+        (["search=puct,gumbel"], ["-search-puct", "-search-gumbel"]),
+        (["++seed=range(1,3)"], ["-seed-1", "-seed-2"]),
+        (["train.lr=1e-3,0.01"], ["-lr-0_001", "-lr-0_01"]),
+        (["search.num_simulations=8,16"], [f"-search_num_simulations-{n}" for n in (8, 16)]),
+        (["game=hex5", "game.options.size=4,5"], ["-size-4", "-size-5"]),
+        (["experiment=tictactoe,plain"], ["", "-experiment-plain"]),
+        (["game=a.b.py,my games.py"], ["", ""]),
+        (["seed=3"], [""]),
     ],
 )
 def test_only_settings_with_several_values_name_the_runs_of_a_multirun(
+    words: list[str], expected: list[str]
+) -> None:
+    assert suffixes("tictactoe", *words) == expected
+
+
+@pytest.mark.parametrize(
+    "words, names",
+    [
+        (["experiment=hex5,plain", "game=hex5"], ["hex5", "hex5-experiment-plain"]),
+        (["game=a.b.py,my games.py", "seed=3"], ["a_b", "my_games"]),
+        (["run=one,two", "cycles=3"], ["one", "two"]),
+    ],
+)
+def test_runs_of_a_multirun_have_default_names_or_given_ones(
     start: Start, words: list[str], names: list[str]
 ) -> None:
     assert [name for _, name in start("-m", *words).runs] == names
@@ -282,19 +306,10 @@ def test_only_settings_with_several_values_name_the_runs_of_a_multirun(
         "oracle.file='','a b'",
     ],
 )
-def test_runs_of_a_multirun_have_different_names_of_safe_characters(start: Start, word: str) -> None:
-    names = [name for _, name in start("-m", word).runs]
+def test_runs_of_a_multirun_have_different_names_of_safe_characters(word: str) -> None:
+    names = suffixes("mine", word)
     assert len(set(names)) == len(names) > 1
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,80}", name) for name in names), names
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["smoke-search=puct,seed=2", "hex5-seed-1", "2048-a", "7", "true", "Go 9x9", "a+b", "Шашки", "a=b"],
-)
-def test_a_run_is_named_as_it_is_listed(start: Start, name: str) -> None:
-    call = start(f"run={name}")
-    assert [found for _, found in call.runs] == [name], call.err
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,76}", name) for name in names), names
 
 
 def test_a_multirun_fails_if_one_of_its_runs_does(start: Start) -> None:
@@ -402,12 +417,6 @@ def test_flags_may_stand_behind_a_game_without_a_recipe(start: Start) -> None:
     assert start("game=hex5", "--help").status == 0
 
 
-def test_a_multirun_says_which_run_begins(start: Start) -> None:
-    lines = start("-m", "seed=4,5").out.splitlines()
-    assert lines == ["Run 1 of the multirun: tictactoe-seed-4", "Run 2 of the multirun: tictactoe-seed-5"]
-    assert start("seed=4").out == ""
-
-
 RECIPE = "# @package _global_\n"
 
 
@@ -441,16 +450,20 @@ def test_a_recipe_of_ones_own_is_found_in_the_folder_and_by_the_environment(
 @pytest.mark.parametrize("recipe", ["connect_four_quick", "connect_four", "smoke"])
 @pytest.mark.parametrize("kind, kept", [("puct", True), ("gumbel", False)])
 def test_a_search_keeps_its_tree_if_it_can_however_the_algorithm_is_set(
-    start: Start, tmp_path: Path, recipe: str, kind: str, kept: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str, kind: str, kept: bool
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     own_recipe(tmp_path, f"{RECIPE}defaults:\n  - {recipe}\nsearch: {{kind: {kind}}}\n")
     for words in ([recipe, f"search={kind}"], [recipe, f"search.kind={kind}"], ["mine"]):
-        search = start(*words).runs[0][0].search
+        search = compose(*words).search
         assert (search.kind, search.tree_reuse) == (kind, kept)
-        assert f"  tree_reuse: {str(kept).lower()}\n" in start(*words, "--cfg", "job").out
-    assert [
-        config.search.tree_reuse for config, _ in start(recipe, "-m", "search.kind=puct,gumbel").runs
-    ] == [True, False]
+
+
+def test_what_is_printed_of_the_tree_and_a_multirun_go_by_the_algorithm(start: Start) -> None:
+    assert "  tree_reuse: true\n" in start("connect_four", "search.kind=puct", "--cfg", "job").out
+    assert "  tree_reuse: false\n" in start("smoke", "search=gumbel", "--cfg", "job").out
+    runs = start("smoke", "-m", "search.kind=puct,gumbel").runs
+    assert [config.search.tree_reuse for config, _ in runs] == [True, False]
 
 
 def test_what_is_set_of_the_tree_is_so(start: Start) -> None:
@@ -512,9 +525,10 @@ def test_cfg_prints_every_setting_and_runs_nothing(start: Start) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_help_has_purpose_examples_recipes_and_every_setting(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", f"azero.{name}", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+def test_help_has_purpose_examples_recipes_and_every_setting(
+    name: str, tmp_path: Path, run_program: RunProgram
+) -> None:
+    done = run_program(name, "--help", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == programs.PROGRAMS[name]

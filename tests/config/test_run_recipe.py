@@ -60,6 +60,7 @@ def test_a_recipe_runs_twice_in_one_process_and_goes_on(tmp_path: Path) -> None:
         azero.run_recipe("smoke", resume=False, **SMALL)
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_a_game_of_ones_own_gives_the_run_its_name_and_a_notebook_shows_a_bar(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_mistake_is_one_sentence_and_starts_nothing(
     assert str(error.value).endswith(said) and not list(tmp_path.iterdir())
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_what_the_run_itself_refuses_is_one_sentence_too(tmp_path: Path) -> None:
     (tmp_path / "checkpoints" / "smoke").mkdir(parents=True)
     (tmp_path / "checkpoints" / "smoke" / "notes.txt").write_text("mine")
@@ -105,6 +107,7 @@ def test_what_the_run_itself_refuses_is_one_sentence_too(tmp_path: Path) -> None
         azero.run_recipe("smoke", report=None, **SMALL)
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_a_failing_report_stops_the_run() -> None:
     def fail(line: str) -> None:
         raise ZeroDivisionError

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from forks import forked
 from places import SCRIPTS
 
 PEERS = SCRIPTS / "peers"
@@ -60,7 +61,5 @@ def test_every_environment_pins_all_it_names() -> None:
 def test_help_is_printed(script: str, needs: str) -> None:
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed here")
-    done = subprocess.run(
-        [sys.executable, str(PEERS / f"{script}.py"), "--help"], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run(forked(script, "--help"), cwd=PEERS, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0 and "--network" in done.stdout

@@ -178,6 +178,7 @@ def test_the_python_interface_works(
     picture.unlink()  # other tests use the folder too
 
 
+@pytest.mark.usefixtures("in_forks")
 def test_the_python_page_works(
     trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from forks import forked
 from places import SCRIPTS
 
 ASKED = (
@@ -60,9 +60,10 @@ WRONG = (
 )
 
 # Runs scripts one after another as Python does: their own words and folder, no module of another script. One
-# process imports torch and Numba once for all of them.
+# process is enough for all of them.
 ONE_AFTER_ANOTHER = """
 import contextlib, io, json, os, runpy, sys
+os.chdir(sys.argv[1])
 base, ended, loaded = sys.path[1:], {}, set(sys.modules)
 for words in json.load(sys.stdin):
     folder = os.path.dirname(words[0])
@@ -94,12 +95,14 @@ class Ended(NamedTuple):
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Ended]:
     """Run all scripts with all words that are tested, in one process; return how one of them ended."""
     asked = [(script, "--help") for script in ASKED] + [words for words, _ in WRONG]
+    folder, empty = (tmp_path_factory.mktemp(name) for name in ("scripts", "empty"))
+    (folder / "one_after_another.py").write_text(ONE_AFTER_ANOTHER)
     done = subprocess.run(
-        [sys.executable, "-c", ONE_AFTER_ANOTHER],
+        forked("one_after_another", str(empty)),
         input=json.dumps([(str(SCRIPTS / script), *rest) for script, *rest in asked]),
         capture_output=True,
         text=True,
-        cwd=tmp_path_factory.mktemp("scripts"),
+        cwd=folder,
         timeout=280,
     )
     assert done.returncode == 0, done.stderr

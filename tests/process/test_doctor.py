@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -383,11 +384,21 @@ def test_the_program_tells_what_it_found_and_its_status_says_so(
     assert capsys.readouterr().out.startswith("draws: All games of self-play are drawn, so")
 
 
-def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def in_two_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a toy run of one cycle, whose 40 games lie in files of 25 and 15."""
+    folder = tmp_path_factory.mktemp("two")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("azero.replay.shards.SHARD_GAMES", 25)
+        patch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
+        patch.setattr("azero.stages.measure.report_run", lambda *of: None)
+        loop.run_asked(toy_config(folder, cycles=1), NAME)
+    return folder
+
+
+def test_all_files_of_the_newest_cycle_are_looked_at(in_two_files: Path) -> None:
     """Of many games the last file may hold a few only; and stats of the cycle before say nothing of them."""
-    monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 25)
-    toy = toy_config(tmp_path, cycles=1)
-    loop.run_asked(toy, NAME)
+    toy = toy_config(in_two_files)
     run = Run.read(toy, NAME)
     assert [shard.games for shard in run.state.shards] == [25, 15] and len(found_in(toy).games) == 40
     assert (
@@ -395,11 +406,12 @@ def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch
     )  # 38 of 40 games differ in the newest cycle whose stats are known
 
 
-def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
-    config = toy_config(tmp_path, cycles=1)
-    loop.run_asked(config, NAME)
+def test_a_damaged_shard_is_no_reason_to_fail(in_two_files: Path, tmp_path: Path) -> None:
+    shutil.copytree(in_two_files, tmp_path, dirs_exist_ok=True)
+    config = toy_config(tmp_path)
     run = Run.read(config, NAME)
-    run.paths.of(run.state.shards[-1].file).write_bytes(b"something else")
+    for shard in run.state.shards:
+        run.paths.of(shard.file).write_bytes(b"something else")
     assert found_in(config).games == [] and found_in(config).cycles
 
 

@@ -213,7 +213,7 @@ def test_the_engine_counts_its_clock_in_a_game(line: str) -> None:
 
 def test_a_real_game_ends_on_its_clock() -> None:
     on = engine("connect_four", PlayerSpec("player", "uct", {}))
-    assert ask(on, "time_settings 8 0 0") == ["="]
+    assert ask(on, "time_settings 3 0 0") == ["="]
     for _ in range(10):
         assert ask(on, "genmove b")[0].startswith("= ") and ask(on, "genmove w")[0].startswith("= ")
-    assert all(0 < clock.left < 8 for clock in on.clocks)
+    assert all(0 < clock.left < 3 for clock in on.clocks)

@@ -532,13 +532,13 @@ def test_a_whole_game_against_fairy_stockfish_under_a_clock() -> None:
     azero = shlex.join([*azero_command("uci"), "player=uct", "player.num_simulations=50"])
     engines = [uci_games.Engine(command, "gardner") for command in (azero, fairy())]
     try:
-        clocks = uci_games.Clocks([30.0, 30.0], 0.1)
+        clocks = uci_games.Clocks([8.0, 8.0], 0.1)
         end, plies = uci_games.play(GARDNER, engines, clocks, random.Random(3))
     finally:
         for engine in engines:
             engine.close()
     assert end == "" and plies > 4
-    assert min(clocks.left) > 0 and clocks.worst < 30.0
+    assert min(clocks.left) > 0 and clocks.worst < 8.0
 
 
 # Scripts

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,79 +112,93 @@ def rewrite(path: Path, text: str) -> None:
     os.utime(path, ns=(before + 10**9, before + 10**9))
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the rules and a run of one cycle by them. Tests copy the run."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "stones.py").write_text(RULES)
+    assert loop.run_asked(config_of(folder, folder / "stones.py", 1), NAME) == 0
+    return folder
+
+
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """The rules in a folder of their own."""
-    path = tmp_path / "rules" / "stones.py"
-    path.parent.mkdir()
-    path.write_text(RULES)
-    return path
+def path(played: Path) -> Iterator[Path]:
+    """The rules, as they were at first."""
+    path = played / "stones.py"
+    yield path
+    rewrite(path, RULES)
 
 
-def config_of(path: Path, cycles: int) -> Config:
-    return toy_config(path.parent.parent, game=GameConfig(name=str(path)), cycles=cycles)
+@pytest.fixture
+def folder(played: Path, tmp_path: Path) -> Path:
+    """The run in a folder of its own."""
+    for kind in ("checkpoints", "data"):
+        shutil.copytree(played / kind, tmp_path / kind)
+    return tmp_path
+
+
+def config_of(folder: Path, path: Path, cycles: int) -> Config:
+    return toy_config(folder, game=GameConfig(name=str(path)), cycles=cycles)
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_a_run_whose_rules_were_changed_is_refused_and_keeps_its_games(path: Path, name: str) -> None:
-    config = config_of(path, 1)
-    assert loop.run_asked(config, NAME) == 0
-    before, files = Run.read(config, NAME).state, sorted(path.parent.parent.rglob("*"))
+def test_a_run_whose_rules_were_changed_is_refused_and_keeps_its_games(
+    folder: Path, path: Path, name: str
+) -> None:
+    config = config_of(folder, path, 2)
+    before, files = Run.read(config, NAME).state, sorted(folder.rglob("*"))
     rewrite(path, edited(name))
     with pytest.raises(UserError) as refused:
         preflight.check_rules(Run.read(config, NAME), make_game(str(path)), rules_digest(str(path)))
     said = str(refused.value)
     assert str(path) in said and "put the old rules back" in said and len(said.splitlines()) == 1
     with pytest.raises(UserError):  # of these rules, or of a law that they break
-        loop.run_asked(config_of(path, 2), NAME)
+        loop.run_asked(config, NAME)
     assert Run.read(config, NAME).state == before and not before.quarantine
-    assert sorted(path.parent.parent.rglob("*")) == files
-    rewrite(path, RULES)
-    assert loop.run_asked(config_of(path, 2), NAME) == 0
+    assert sorted(folder.rglob("*")) == files
 
 
 def test_a_comment_may_change_and_the_run_says_so_once(
-    path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = f"The text of the rules of {path} has changed since the run played last"
-    assert loop.run_asked(config_of(path, 1), NAME) == 0
-    assert loop.run_asked(config_of(path, 1), NAME) == 0
+    assert loop.run_asked(config_of(folder, path, 1), NAME) == 0
     assert said not in capsys.readouterr().out
     rewrite(path, RULES + "# Nothing new.\n")
-    assert loop.run_asked(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(folder, path, 2), NAME) == 0
     assert capsys.readouterr().out.count(said) == 1
-    assert loop.run_asked(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(folder, path, 2), NAME) == 0
     assert said not in capsys.readouterr().out
 
 
-def test_a_run_of_before_is_asked_too(path: Path) -> None:
+def test_a_run_of_before_is_asked_too_and_goes_on_with_the_old_rules(folder: Path, path: Path) -> None:
     """Its state does not say what the rules were."""
-    config = config_of(path, 1)
-    assert loop.run_asked(config, NAME) == 0
+    config = config_of(folder, path, 2)
     with Run.open(config, NAME, "test") as run:
         run.commit(replace(run.state, rules=""))
     rewrite(path, edited("outcome"))
     with pytest.raises(UserError, match=r"The rules in .*stones\.py have changed"):
-        loop.run_asked(config_of(path, 2), NAME)
+        loop.run_asked(config, NAME)
     rewrite(path, RULES)
-    assert loop.run_asked(config_of(path, 2), NAME) == 0
-
-
-def test_games_are_damaged_where_the_rules_have_stayed(path: Path) -> None:
-    """A shard of other games with the right digest takes no other shard with it."""
-    config = config_of(path, 1)
     assert loop.run_asked(config, NAME) == 0
+
+
+def test_games_are_damaged_where_the_rules_have_stayed(folder: Path, path: Path) -> None:
+    """A shard of other games with the right digest takes no other shard with it."""
+    config = config_of(folder, path, 2)
     with Run.open(config, NAME, "test") as run:
         entry = run.state.shards[0]
         records = load_games(run.read_file(entry), "shard").games()
         wrong = [record._replace(states=record.states + 7) for record in records]
         run.commit(replace(run.state, shards=[entry, *write_games(run, 2, wrong, "stones")]))
-    assert loop.run_asked(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     assert len(Run.read(config, NAME).state.quarantine) == 1
 
 
-def test_a_loop_keeps_the_rules_that_it_began_with(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config, real = config_of(path, 3), train.run_stage
+def test_a_loop_keeps_the_rules_that_it_began_with(
+    folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, real = config_of(folder, path, 3), train.run_stage
 
     def edit_and_train(*arguments: object) -> None:
         rewrite(path, edited("outcome"))
@@ -191,7 +206,7 @@ def test_a_loop_keeps_the_rules_that_it_began_with(path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(train, "run_stage", edit_and_train)
     assert loop.run_asked(config, NAME) == 0
-    path.write_text(RULES)
+    rewrite(path, RULES)
     run, game = Run.read(config, NAME), make_game(str(path))
     assert len(run.state.shards) == 3 and not run.state.quarantine
     for shard in run.state.shards:
@@ -280,11 +295,8 @@ def test_a_changed_helper_of_an_installed_game_is_compiled_anew(
 ) -> None:
     helper = install(tmp_path / "site", package=package)
     assert start("-c", PLAY).stdout.split() == ["3", "8"]
-    assert start("-c", PLAY).stdout.split() == ["3", "8"]
-    rewrite(helper, HELPER.replace(" & stones >> np.uint64(2)", ""))
-    assert start("-c", PLAY).stdout.split() == ["2", "8"]
-    rewrite(helper, HELPER.replace("CELLS = 8", "CELLS = 6"))
-    assert start("-c", PLAY).stdout.split() == ["3", "6"]
+    rewrite(helper, HELPER.replace(" & stones >> np.uint64(2)", "").replace("CELLS = 8", "CELLS = 6"))
+    assert start("-c", PLAY).stdout.split() == ["2", "6"]
 
 
 def test_an_installed_game_is_checked_before_a_run(tmp_path: Path, start: Start) -> None:

@@ -137,7 +137,7 @@ def test_what_takes_too_long_is_stopped_and_multiplied(
     """Of 100,000 games, 2,000 steps and a match of 4,000 games, only some are made."""
     monkeypatch.setattr(trials, "FEW_STEPS", 2000)
     for name in ("SELFPLAY", "TRAIN", "MATCH"):
-        monkeypatch.setattr(trials, f"{name}_SECONDS", 1.0)
+        monkeypatch.setattr(trials, f"{name}_SECONDS", 0.5)
     config = toy_config(tmp_path)
     many = replace(
         config,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import torture
 from crashing import Crash, CrashingDisk
-from toy import NAME, Told, advance, digest_of, toy_config
+from toy import NAME, Told, ToyUntil, advance, digest_of, toy_config
 
 from azero import loop
 from azero.config.schema import Config, UserError
@@ -31,6 +31,7 @@ from azero.run.run import Run
 from azero.run.state import run_digest
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_a_clock_that_is_set_back_changes_nothing(
     tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,9 +76,8 @@ def test_a_crash_at_any_file_operation_of_the_real_stages_has_the_same_end(tmp_p
     assert operation > 50
 
 
-@pytest.mark.parametrize("name", ["a folder with spaces", "Größe-対局-❄", "x" * 200, "quote'\"$HOME;%s"])
-def test_a_run_lives_in_any_folder(tmp_path: Path, undisturbed: str, name: str) -> None:
-    config = toy_config(tmp_path / name)
+def test_a_run_lives_in_any_folder(tmp_path: Path, undisturbed: str) -> None:
+    config = toy_config(tmp_path / "a folder with spaces" / "Größe-対局-❄" / ("x" * 200) / "quote'\"$HOME;%s")
     advance(config, until="train")
     assert run_digest(advance(config)) == undisturbed
 
@@ -89,20 +89,25 @@ def test_a_run_lives_behind_a_symbolic_link(tmp_path: Path, undisturbed: str) ->
     assert run_digest(advance(toy_config(tmp_path / "disk"))) == undisturbed
 
 
-@pytest.mark.parametrize("kind", ["candidate", "shard", "metrics.csv", "tensorboard", "config.yaml"])
-def test_a_file_that_was_deleted_is_made_again_or_done_without(tmp_path: Path, kind: str) -> None:
-    config, report = toy_config(tmp_path), Told()
-    state, paths = advance(config, until="evaluate", report=report), paths_of(config, NAME)
+@pytest.mark.parametrize(
+    "kinds", [("candidate",), ("shard",), ("metrics.csv", "tensorboard", "config.yaml")], ids=" ".join
+)
+def test_a_file_that_was_deleted_is_made_again_or_done_without(
+    tmp_path: Path, toy_until: ToyUntil, kinds: tuple[str, ...]
+) -> None:
+    config, report = toy_until(tmp_path, "evaluate"), Told()
+    state, paths = Run.read(config, NAME).state, paths_of(config, NAME)
     assert state.candidate is not None
     deleted = {"candidate": paths.of(state.candidate.file), "shard": paths.of(state.shards[-1].file)}
-    place = deleted.get(kind, paths.folder / kind)
-    if place.is_dir():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
+    for kind in kinds:
+        place = deleted.get(kind, paths.folder / kind)
+        if place.is_dir():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
     state = advance(config, report=report)
     assert state.cycle == 2
-    if kind == "candidate":
+    if kinds == ("candidate",):
         assert any(place.name in message for message in report.messages)
 
 
@@ -117,11 +122,17 @@ def test_a_file_that_was_deleted_is_made_again_or_done_without(tmp_path: Path, k
         ("events.out.tfevents.0000000001", "evaluate", errno.EIO),
     ],
 )
+@pytest.mark.usefixtures("unmeasured")
 def test_a_file_that_cannot_be_read_once_is_neither_lost_nor_moved(
-    tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch, file: str, stage: str, number: int
+    tmp_path: Path,
+    toy_until: ToyUntil,
+    undisturbed: str,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    stage: str,
+    number: int,
 ) -> None:
-    config = toy_config(tmp_path)
-    advance(config, until=stage)
+    config = toy_until(tmp_path, stage)
     with Run.open(config, NAME, "test") as run, Reporter.open(run) as report:
         report.cycle_scalars(1, {"selfplay/games": 40.0})
     open_file, failed = io.open, list[str]()
@@ -142,9 +153,11 @@ def test_a_file_that_cannot_be_read_once_is_neither_lost_nor_moved(
     assert Run.read(config, NAME).state.quarantine == []
 
 
-def test_games_of_the_cycle_that_were_damaged_are_played_again(tmp_path: Path, undisturbed: str) -> None:
-    config, report = toy_config(tmp_path), Told()
-    state = advance(config, until="train")
+def test_games_of_the_cycle_that_were_damaged_are_played_again(
+    tmp_path: Path, toy_until: ToyUntil, undisturbed: str
+) -> None:
+    config, report = toy_until(tmp_path, "train"), Told()
+    state = Run.read(config, NAME).state
     paths_of(config, NAME).of(state.shards[0].file).write_bytes(b"damaged")
     advance(config, until="evaluate", report=report)
     assert any("makes the lost games of cycle 1 again" in message for message in report.messages)
@@ -154,15 +167,14 @@ def test_games_of_the_cycle_that_were_damaged_are_played_again(tmp_path: Path, u
 
 
 def test_games_that_are_damaged_again_and_again_are_not_played_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, toy_until: ToyUntil, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As by rules that play the same game in two ways."""
 
     def never(data: bytes, name: str, game: Game) -> Plies:
         raise DamagedFile(name, "its games differ")
 
-    config, report = toy_config(tmp_path), Told()
-    advance(config, until="train")
+    config, report = toy_until(tmp_path, "train"), Told()
     monkeypatch.setattr(shards, "load_games", never)
     with pytest.raises(DamagedFile, match="no whole shard"):
         advance(config, until="evaluate", report=report)
@@ -175,9 +187,10 @@ def champion_of(config: Config) -> Path:
     return paths_of(config, NAME).of(state.champion.file)
 
 
-def test_a_champion_that_was_deleted_is_named_and_nothing_starts_from_zero(tmp_path: Path) -> None:
-    config = toy_config(tmp_path)
-    advance(config, until="train")
+def test_a_champion_that_was_deleted_is_named_and_nothing_starts_from_zero(
+    tmp_path: Path, toy_until: ToyUntil
+) -> None:
+    config = toy_until(tmp_path, "train")
     champion = champion_of(config)
     champion.unlink()
     with pytest.raises(UserError, match=champion.name):
@@ -185,18 +198,18 @@ def test_a_champion_that_was_deleted_is_named_and_nothing_starts_from_zero(tmp_p
     assert not champion.exists() and Run.read(config, NAME).state.cycle == 0
 
 
-def test_a_state_that_was_deleted_is_named_while_games_are_there(tmp_path: Path) -> None:
-    config = toy_config(tmp_path)
-    advance(config, until="train")
+def test_a_state_that_was_deleted_is_named_while_games_are_there(tmp_path: Path, toy_until: ToyUntil) -> None:
+    config = toy_until(tmp_path, "train")
     paths_of(config, NAME).state.unlink()
     with pytest.raises(UserError, match=r"state\.json"):
         advance(config)
 
 
 @pytest.mark.parametrize("kind", ["checkpoints", "data"])
-def test_a_folder_that_is_removed_under_a_run_stops_it(tmp_path: Path, kind: str) -> None:
-    config = toy_config(tmp_path)
-    advance(config, until="train")
+def test_a_folder_that_is_removed_under_a_run_stops_it(
+    tmp_path: Path, toy_until: ToyUntil, kind: str
+) -> None:
+    config = toy_until(tmp_path, "train")
     with Run.open(config, NAME, "test") as run:
         shutil.rmtree(tmp_path / kind)
         with pytest.raises(UserError, match=kind):

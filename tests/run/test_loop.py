@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from running import RunProgram
-from toy import NAME, StopInside, Told, advance, digest_of, toy_config
+from toy import NAME, StopInside, Told, ToyUntil, advance, digest_of, toy_config
 
 from azero import loop
 from azero.cli.hydra_program import CommandLine
@@ -118,9 +118,8 @@ def test_a_setting_that_is_left_out_when_a_run_goes_on_is_told(
     assert "Settings" not in capsys.readouterr().out
 
 
-def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path, undisturbed: str) -> None:
-    assert run_digest(advance(toy_config(tmp_path / "same"))) == undisturbed
-    assert run_digest(advance(toy_config(tmp_path / "other", seed=4))) != undisturbed
+def test_another_seed_gives_another_run(tmp_path: Path, undisturbed: str) -> None:
+    assert run_digest(advance(toy_config(tmp_path, seed=4))) != undisturbed
 
 
 def test_two_workers_give_the_same_run_as_one(tmp_path: Path, undisturbed: str) -> None:
@@ -224,9 +223,10 @@ def test_a_bound_shortens_self_play_and_leaves_time_for_what_follows(tmp_path: P
 
 
 @pytest.mark.parametrize("stage", ["train", "evaluate"])
-def test_a_stage_that_took_too_long_last_time_is_not_begun(tmp_path: Path, stage: str) -> None:
-    config = toy_config(tmp_path, minutes=60.0, cycles=1)
-    advance(config, until=stage)
+def test_a_stage_that_took_too_long_last_time_is_not_begun(
+    tmp_path: Path, toy_until: ToyUntil, stage: str
+) -> None:
+    config = replace(toy_until(tmp_path, stage), minutes=60.0, cycles=1)
     report = Told()
     report.scalars = {0: {f"time/{stage}": 3601.0}}
     state = advance(config, report=report)

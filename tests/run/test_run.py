@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from crashing import Crash, CrashingDisk, FastDisk
+from omegaconf import OmegaConf
 from places import PROJECT
 from toy import Told
 
@@ -80,6 +81,13 @@ class RefusingDisk(FastDisk):
 @pytest.fixture(autouse=True)
 def _no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.run.run.git_commit", lambda: "")
+
+
+@pytest.fixture
+def plain_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write config.yaml without YAML, which takes more time than all else."""
+    monkeypatch.setattr(OmegaConf, "create", repr)
+    monkeypatch.setattr(OmegaConf, "to_yaml", str)
 
 
 def config_in(folder: Path, **changes: Any) -> Config:
@@ -187,6 +195,7 @@ def fingerprint(state: State) -> str:
     return digest(format_state(replace(state, config={}, retired=[])))
 
 
+@pytest.mark.usefixtures("plain_settings")
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_a_crash_at_any_file_operation_leaves_the_old_state_or_the_new_one_and_the_same_end(
     tmp_path: Path, forgetful: bool
@@ -222,7 +231,8 @@ def test_a_crash_at_any_file_operation_leaves_the_old_state_or_the_new_one_and_t
     raise AssertionError("it never ended")
 
 
-@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ENOSPC])
+@pytest.mark.usefixtures("plain_settings")
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC])
 def test_an_operation_that_fails_once_says_so_and_the_same_command_has_the_same_end(
     tmp_path: Path, number: int
 ) -> None:

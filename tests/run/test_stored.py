@@ -195,10 +195,7 @@ def assert_same(loaded: LoadedNetwork) -> None:
     assert pack_network(loaded.network, game=GAME, optimizer_state=loaded.optimizer_state) == DATA
 
 
-MOMENTS = ["no exp_avg", "empty exp_avg", "exp_avg of one", "step of three", "exp_avg of a million", "nan"]
-
-
-@pytest.mark.parametrize("name", [*MOMENTS, "exp_avg of int64", "no step", "wide and deep"])
+@pytest.mark.parametrize("name", ["no exp_avg", "nan", "wide and deep"])
 def test_training_goes_on_from_the_network_before_a_candidate_with_the_right_digest(
     tmp_path: Path, name: str
 ) -> None:

@@ -29,7 +29,7 @@ from azero.network.model import pack_network, unpack_network
 from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Console
 from azero.run.run import Run
-from azero.run.state import State
+from azero.run.state import State, run_digest
 from azero.stages import executor
 from azero.stages.clock import RunClock
 
@@ -43,16 +43,15 @@ def overlap_config(folder: Path, **changes: Any) -> Config:
 
 
 @pytest.fixture(scope="module")
-def by_rule(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the run by the rule alone: one stage after the other, on this machine."""
+def by_rule(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
+    """The digests of the run after 2 and 3 cycles by the rule alone: one stage after the other, here."""
     alone = overlap_config(tmp_path_factory.mktemp("alone"), cluster=replace(OVERLAP, address=""))
-    advance(alone)
-    return digest_of(alone)
+    return {cycles: run_digest(advance(replace(alone, cycles=cycles))) for cycles in (2, 3)}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Config:
-    return overlap_config(tmp_path)
+    return overlap_config(tmp_path, cycles=2)
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def some_finished(crew: Any) -> bool:
 
 
 def test_a_cycle_is_played_by_the_champion_from_before_the_match_of_the_cycle_before(
-    config: Config, by_rule: str, crew: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, by_rule: dict[int, str], crew: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cycle 1: the first network, 2: the same, 3: that of cycle 1."""
     begun, begin = list[Terms](), crew.begin
@@ -98,6 +97,7 @@ def test_a_cycle_is_played_by_the_champion_from_before_the_match_of_the_cycle_be
 
     monkeypatch.setattr(crew, "begin", begin_and_note)
     report = Told()
+    config = replace(config, cycles=3)
     state = advance(config, report=report)
     game = make_game("tictactoe")
     with Run.open(config, NAME, "test") as run:
@@ -108,29 +108,28 @@ def test_a_cycle_is_played_by_the_champion_from_before_the_match_of_the_cycle_be
         assert terms.network == pack_network(networks[player], game=game, cycle=terms.cycle)
         sent = report.scalars[terms.cycle]["cluster/mib_sent"] * 2**20
         assert sent >= len(terms.network) + terms.planes.nbytes + 8 * 40  # once for the machine; 40 games
-    assert digest_of(config) == by_rule
+    assert digest_of(config) == by_rule[3]
 
 
-def test_the_setting_changes_the_games(config: Config, by_rule: str) -> None:
+def test_the_setting_changes_the_games(config: Config, by_rule: dict[int, str]) -> None:
     advance(replace(config, cluster=ClusterConfig()))
-    assert digest_of(config) != by_rule
+    assert digest_of(config) != by_rule[2]
 
 
 def test_games_are_played_while_the_head_trains_and_the_stats_say_so(
-    config: Config, by_rule: str, crew: Any
+    config: Config, by_rule: dict[int, str], crew: Any
 ) -> None:
     report = Waiting(crew, lambda: is_over(crew))
-    advance(replace(config, cycles=2), report=report)
+    advance(config, report=report)
     second = report.scalars[2]
     assert second["selfplay/games"] == 40
     assert second["cluster/play_seconds"] > second["time/selfplay"]
     assert second["selfplay/games_per_second"] == pytest.approx(40 / second["cluster/play_seconds"])
-    advance(config)
-    assert digest_of(config) == by_rule
+    assert digest_of(config) == by_rule[2]
 
 
 def test_games_of_a_cycle_that_the_minutes_leave_no_time_for_are_kept(
-    config: Config, by_rule: str, crew: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, by_rule: dict[int, str], crew: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = Waiting(crew, lambda: is_over(crew))
     with monkeypatch.context() as patch, Run.open(config, NAME, "test") as run:
@@ -141,11 +140,11 @@ def test_games_of_a_cycle_that_the_minutes_leave_no_time_for_are_kept(
         assert sum(part.games for part in run.state.partial) == 40 and run.state.cycle == 1
     assert any("leaves no time for another cycle" in line for line in report.messages)
     advance(config)
-    assert digest_of(config) == by_rule
+    assert digest_of(config) == by_rule[2]
 
 
 def test_a_stop_while_the_head_trains_keeps_the_games_of_the_next_cycle(
-    config: Config, by_rule: str, crew: Any
+    config: Config, by_rule: dict[int, str], crew: Any
 ) -> None:
     report = Waiting(crew, lambda: some_finished(crew))
     with Run.open(config, NAME, "test") as run:
@@ -157,33 +156,35 @@ def test_a_stop_while_the_head_trains_keeps_the_games_of_the_next_cycle(
     assert 16 <= kept <= 40
     wait_for(lambda: is_over(crew))  # Ctrl-C ends both
     advance(config)
-    assert digest_of(config) == by_rule
+    assert digest_of(config) == by_rule[2]
 
 
-@pytest.mark.parametrize("place", [(0, "train"), (0, "evaluate"), (1, "selfplay"), (2, "selfplay")])
 def test_a_kill_at_any_moment_changes_no_byte(
-    config: Config, by_rule: str, crew: Any, monkeypatch: pytest.MonkeyPatch, place: tuple[int, str]
+    tmp_path: Path, by_rule: dict[int, str], crew: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What kill -9 leaves is what was committed last: a copy of the folders goes on, on one worker."""
-    folder, commit = Path(config.checkpoints).parent, Run.commit
-    copy = folder / "copy"
+    places, commit = {(0, "train"), (0, "evaluate"), (1, "selfplay"), (2, "selfplay")}, Run.commit
+    copies = dict[tuple[int, str], Path]()
 
     def commit_and_copy(run: Run, state: State, **how: Any) -> None:
         commit(run, state, **how)
-        if (state.cycle, state.stage) == place and not copy.exists():
+        place = (state.cycle, state.stage)
+        if place in places - copies.keys():
+            copies[place] = tmp_path / f"copy-{len(copies)}"
             for kind in ("checkpoints", "data"):
-                shutil.copytree(folder / kind, copy / kind)
+                shutil.copytree(tmp_path / kind, copies[place] / kind)
 
-    monkeypatch.setattr(Run, "commit", commit_and_copy)
-    advance(config)
-    monkeypatch.setattr(Run, "commit", commit)
-    resumed = replace(config, checkpoints=str(copy / "checkpoints"), data=str(copy / "data"))
-    advance(resumed)
-    assert digest_of(resumed) == digest_of(config) == by_rule
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "commit", commit_and_copy)
+        whole = advance(overlap_config(tmp_path))
+    resumed = [advance(overlap_config(copies[place])) for place in places]
+    assert {run_digest(state) for state in (whole, *resumed)} == {by_rule[3]}
 
 
-def test_the_older_champion_is_kept_while_it_is_needed(tmp_path: Path, by_rule: str, crew: Any) -> None:
-    config = overlap_config(tmp_path, keep=0)
+def test_the_older_champion_is_kept_while_it_is_needed(
+    tmp_path: Path, by_rule: dict[int, str], crew: Any
+) -> None:
+    config = overlap_config(tmp_path, cycles=2, keep=0)
     with Run.open(config, NAME, "test") as run:
         seen = list[tuple[int, int]]()
 
@@ -195,8 +196,8 @@ def test_the_older_champion_is_kept_while_it_is_needed(tmp_path: Path, by_rule: 
                 seen.append((run.state.player.cycle, run.state.champion.cycle))
 
         loop.run_cycles(config, run, Looking(), StopSignal())
-        assert seen == [(0, 1), (1, 2), (2, 3)]
-    assert digest_of(config) == by_rule
+        assert seen == [(0, 1), (1, 2)]
+    assert digest_of(config) == by_rule[2]
 
 
 def test_a_damaged_older_champion_stops_the_run_unless_the_champion_may_stand_in(config: Config) -> None:
@@ -210,11 +211,11 @@ def test_a_damaged_older_champion_stops_the_run_unless_the_champion_may_stand_in
         advance(alone)
     assert "accept_previous=true" in str(told.value)
     end = advance(replace(alone, accept_previous=True))
-    assert end.cycle == 3 and state.player.file in {entry.file for entry in end.quarantine}
+    assert end.cycle == 2 and state.player.file in {entry.file for entry in end.quarantine}
 
 
 def test_a_cluster_that_fails_meanwhile_loses_neither_the_training_nor_finished_games(
-    config: Config, by_rule: str, crew: Any, monkeypatch: pytest.MonkeyPatch
+    config: Config, by_rule: dict[int, str], crew: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(head, "NOBODY_SECONDS", 0.2)
 
@@ -234,7 +235,7 @@ def test_a_cluster_that_fails_meanwhile_loses_neither_the_training_nor_finished_
     crew.on_report = lambda name, report: None
     crew.processes = NearCrew(1).processes
     advance(config)
-    assert digest_of(config) == by_rule
+    assert digest_of(config) == by_rule[2]
 
 
 def test_without_a_cluster_the_setting_is_refused() -> None:

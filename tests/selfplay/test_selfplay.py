@@ -13,7 +13,7 @@ from places import DOUBLE_MOVE
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop
-from azero.config.schema import Config, GameConfig, SelfplayConfig, UserError
+from azero.config.schema import Config, EvaluateConfig, GameConfig, SelfplayConfig, UserError
 from azero.games.game import Game
 from azero.match.text import game_text
 from azero.network.backends import make_inferences
@@ -148,7 +148,8 @@ def test_the_length_of_random_openings_changes_in_a_run(tmp_path: Path) -> None:
     rising = replace(
         config.selfplay, opening_fraction=1.0, opening_plies=1, opening_plies_share=0.5, opening_plies_final=3
     )
-    config = replace(config, selfplay=rising, cycles=4, train=replace(config.train, window=4000))
+    train = replace(config.train, window=4000, epochs=0.1)
+    config = replace(config, selfplay=rising, cycles=4, train=train, evaluate=EvaluateConfig(games=0))
     assert advance(config).final_openings == 3
     advance(replace(config, cycles=5))
     run = Run.read(config, NAME)

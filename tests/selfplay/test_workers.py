@@ -184,7 +184,7 @@ def test_a_cache_changes_no_game_and_saves_evaluations(game: Game) -> None:
 
 def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
     config = replace(CONFIG, selfplay=SelfplayConfig(opening_fraction=0.5, opening_plies=3))
-    records = played(game, numbers=range(200), rows=64, config=config)[0]
+    records = played(game, numbers=range(100), rows=64, config=config)[0]
     lengths = [int((~record.searched).sum()) for record in records]
     assert set(lengths) == {0, 1, 2, 3}
     assert 0.3 < np.mean([length > 0 for length in lengths]) < 0.7
@@ -222,7 +222,7 @@ def test_behind_the_plies_with_a_temperature_a_position_has_one_move(game: Game,
     search = replace(SEARCH, kind=kind, tree_reuse=False, dirichlet_fraction=0.0)
     records = played(
         game,
-        range(200),
+        range(100),
         rows=64,
         config=replace(CONFIG, search=search, selfplay=SelfplayConfig(temperature_plies=2)),
     )[0]
@@ -232,7 +232,7 @@ def test_behind_the_plies_with_a_temperature_a_position_has_one_move(game: Game,
         for state, action in zip(record.states[2:], record.actions[2:].tolist(), strict=True):
             repeated += state.tobytes() in seen
             assert seen.setdefault(state.tobytes(), action) == action
-    assert repeated > 50 and len({int(record.actions[0]) for record in records}) > 1
+    assert repeated > 20 and len({int(record.actions[0]) for record in records}) > 1
 
 
 def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -> None:
@@ -384,13 +384,13 @@ def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) ->
                 time.sleep(max(0.0, deadline - time.perf_counter()))
             return super().infer(planes, rows)
 
-    deadline = time.perf_counter() + 1.0
+    deadline = time.perf_counter() + 0.5
     late = Late(game, batch_size=8)
     records, stats = play_games(
-        game, [late], CONFIG, GameQueue(iter(range(200)), deadline), SEEDS, Progress(), StopSignal()
+        game, [late], CONFIG, GameQueue(iter(range(60)), deadline), SEEDS, Progress(), StopSignal()
     )
-    assert 0 < len(records) < 200 and stats.games == len(records)
-    everything = played(game, numbers=range(200))[0]
+    assert 0 < len(records) < 60 and stats.games == len(records)
+    everything = played(game, numbers=range(60))[0]
     assert_same_records(records, [everything[record.number] for record in records])
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import azero_command
 from places import DOUBLE_MOVE, PROJECT
 from running import TrainedRun
 
@@ -37,7 +36,7 @@ ENDLESS = {"recipe": "tictactoe", "minutes": 30}
 
 
 @pytest.fixture(autouse=True)
-def _ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _ended(monkeypatch: pytest.MonkeyPatch, in_forks: None) -> Iterator[None]:
     """End every process that a studio has started."""
     started: list[subprocess.Popen[bytes]] = []
 
@@ -198,7 +197,7 @@ def test_a_run_that_cannot_begin_says_why(client: Any, tmp_path: Path) -> None:
 def test_a_run_survives_the_server_and_is_found_again(tmp_path: Path) -> None:
     """The server is a process of its own here, killed with SIGKILL; another one stops the run."""
     places = [f"checkpoints={tmp_path / 'checkpoints'}", f"data={tmp_path / 'data'}"]
-    command = azero_command("studio", "open=false", "port=0", *places)
+    command = [sys.executable, "-m", "azero.studio", "open=false", "port=0", *places]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     address, _, token = server.stdout.readline().split()[-1].partition("/?token=")

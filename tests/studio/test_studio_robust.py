@@ -58,7 +58,7 @@ def test_two_pages_ask_for_the_games_at_once(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(ast, "parse", slow_parse)
     with client_of(make_studio(tmp_path, own_games=paths)) as client, ThreadPoolExecutor(2) as threads:
-        answers = list(threads.map(client.get, ["/api/games"] * 200))
+        answers = list(threads.map(client.get, ["/api/games"] * 20))
     assert {answer.status_code for answer in answers} == {200}
     assert set(most) == {1}  # Python 3.11 fails now and then when two threads parse at once
     assert len(most) <= 2 * len(paths)  # a file that is as it was is not parsed again

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from typing import Any
 
 IMPORTED = ("torch", "hydra", "azero.stages.registry", "azero.champion.load")
-READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA|AZERO")
+READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA")
 SET_BY_USE = {"TORCHINDUCTOR_CACHE_DIR"}  # by torch, in a process that has trained; read when it compiles
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -88,7 +88,8 @@ def ask(place: str, module: str, words: list[str]) -> None:
             os.close(stream)  # they are the fork's
         status = int(answers.readline())
     if status < 0:
-        signal.signal(-status, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL has no handler to take away
+            signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

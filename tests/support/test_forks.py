@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from pathlib import Path
 
@@ -23,3 +24,9 @@ def test_a_fork_has_what_was_imported(
     monkeypatch.setenv(name, "77")
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.split() == [str(imported), "77"]
+
+
+def test_who_asked_for_a_fork_ends_as_it_does(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text("import os, sys\nos.kill(os.getpid(), int(sys.argv[1]))")
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        assert subprocess.run(forked("ends", str(number.value)), cwd=tmp_path).returncode == -number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from azero.run.state import State, run_digest
 from azero.stages.registry import stage_named
 
 NAME = "toy"
+ToyUntil = Callable[[Path, str], Config]  # see conftest.py
 
 
 def toy_config(folder: Path, **changes: Any) -> Config:

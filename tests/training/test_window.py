@@ -7,7 +7,7 @@ from pathlib import Path
 
 from toy import advance, toy_config
 
-from azero.config.schema import TrainConfig
+from azero.config.schema import EvaluateConfig, TrainConfig
 from azero.config.window import train_steps
 
 
@@ -29,7 +29,7 @@ def test_steps_are_bounded_by_uses_of_new_examples() -> None:
 
 def test_a_run_trains_as_little_as_it_is_told(tmp_path: Path) -> None:
     """Three cycles of 40 games, which all stay in the window."""
-    config = toy_config(tmp_path, cycles=3)
+    config = toy_config(tmp_path, cycles=3, evaluate=EvaluateConfig(games=0))
     train = replace(config.train, window=10_000, max_uses=0.5)
     state = advance(replace(config, train=train))
     assert len(state.shards) == 3
