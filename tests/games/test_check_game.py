@@ -626,9 +626,7 @@ def test_what_is_right_in_some_games_only_gets_a_warning(
     assert "\nWarning: " in output and warning in output and "Nothing wrong found." in output
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "connect"), [(1, 5, 3), (5, 1, 2), (1, 3, 3), (2, 2, 2), (3, 1, 3)]
-)
+@pytest.mark.parametrize(("rows", "columns", "connect"), [(1, 5, 3), (5, 1, 2), (2, 2, 2), (3, 1, 3)])
 def test_nothing_is_found_in_lines_on_tiny_boards(rows: int, columns: int, connect: int) -> None:
     check = check_game(make_game("gomoku", rows=rows, columns=columns, connect=connect), games=20)
     assert not check.findings and not check.warnings - {"every game is a draw"}, report(check)

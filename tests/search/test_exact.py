@@ -327,7 +327,7 @@ def winning_ends(game: Game, state: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
 @pytest.mark.parametrize("simulations", [16, 100])
 def test_a_win_at_once_is_played_before_a_longer_one(kind: str, simulations: int) -> None:
-    game, rng = make_game("gomoku", rows=4, columns=5, connect=3), np.random.default_rng(7)
+    game, rng = make_game("gomoku", rows=4, columns=4, connect=3), np.random.default_rng(7)
     search = SearchConfig(
         kind=kind, solver=True, num_simulations=simulations, exact_plies=14, forced_nodes=200
     )

@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "go": {"size": 3, "komi": 0.5},
     "gomoku": {"rows": 4, "columns": 4, "connect": 3},
     "hex": {"size": 3, "swap": True},
-    "breakthrough": {"rows": 5, "columns": 3},
+    "breakthrough": {"rows": 5, "columns": 4},
     "chess": {"variant": "gardner", "start": "k4/5/1K3/5/3Q1 w - - 0 1", "max_plies": 20},
 }
 PROOFS: dict[str, dict[str, Any]] = {
