@@ -351,7 +351,7 @@ def test_openings_of_a_book_do_not_depend_on_komi(komi: str, ending: str, tmp_pa
         write(read_one(f"(;SZ[9]KM[{komi}]RU[Japanese];B[ee];W[cc];B[gg])"))
     assert read_openings(game, book, 2) == ([40, 20],)
     with pytest.raises(UserError, match="has a game of go with"):
-        read_openings(make_game("go", size=13), book, 2)
+        read_openings(make_game("go", size=5), book, 2)
 
 
 def test_openings_of_hex_without_swap_serve_hex_with_it(tmp_path: Path) -> None:
