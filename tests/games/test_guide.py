@@ -156,5 +156,6 @@ def test_a_mistake_is_found_as_the_guide_says(
     code = (folder / "squava.py").read_text()
     assert f"`{finding}`" in GUIDE and code.count(right) == 1
     (tmp_path / "mistaken.py").write_text(code.replace(right, wrong))
-    assert main([str(tmp_path / "mistaken.py"), "games=30"]) == 1
+    games = 30 if "outcome seems" in finding else 10  # it shows in many games only
+    assert main([str(tmp_path / "mistaken.py"), f"games={games}"]) == 1
     assert finding in capsys.readouterr().out

@@ -42,7 +42,7 @@ GAMES = [
 GO = GAMES[3]
 BYTES = st.binary(max_size=60)
 SGF_TEXT = st.text("();[]\\:BWCAFGMSZE abc019\n", max_size=80).map(str.encode)
-LONG = settings(max_examples=2000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=800, suppress_health_check=list(HealthCheck))
 
 
 def known(*games: Game) -> Callable[[str, dict[str, Any]], Game]:
