@@ -162,14 +162,26 @@ def load_game(name: str, options: dict[str, Any], prefix: str = "game.options.")
     Raises:
         UserError: no such game, or it refuses an option.
     """
-    from azero.games import SHIPPED, make_game  # here, because the room imports Numba
+    from azero.games import make_game  # here, because the room imports Numba
+
+    rules, chosen = rules_of(name)
+    return make_game(rules, _prefix=prefix, **chosen | options)
+
+
+def rules_of(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the rules that a game's name stands for, and the options that a file of conf/game sets.
+
+    Raises:
+        UserError: no such game.
+    """
+    from azero.games import SHIPPED  # here, because the room imports Numba
 
     if name in SHIPPED or is_own_game(name):
-        return make_game(name, _prefix=prefix, **options)
+        return name, {}
     if name not in conf_files("game"):
         raise UserError(missing_sentence("game", name, f"game={name} does not exist"))
-    shipped = compose(f"game={name}").game
-    return make_game(shipped.name, _prefix=prefix, **shipped.options | options)
+    found = compose(f"game={name}").game
+    return found.name, found.options
 
 
 def take_game(texts: dict[str, str], asked: GameSettings) -> Game:
@@ -178,11 +190,13 @@ def take_game(texts: dict[str, str], asked: GameSettings) -> Game:
     Raises:
         UserError: no such game, it refuses an option, or its rules are broken.
     """
-    from azero.games.laws.check import check_own_game  # here, because the room imports Numba
+    from azero.games import make_game  # here, because the room imports Numba
+    from azero.games.laws.check import check_own_game
 
-    options = take_group(texts, "game.options")
-    game = load_game(asked.game, options)
-    check_own_game(game, asked.game, options)
+    rules, chosen = rules_of(asked.game)
+    options = chosen | take_group(texts, "game.options")
+    game = make_game(rules, **options)
+    check_own_game(game, rules, options)
     return game
 
 

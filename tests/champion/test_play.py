@@ -144,16 +144,13 @@ def test_a_pass_and_a_board_in_other_words_are_shown_without_a_mark() -> None:
     assert session.picture() == "no board"
 
 
-@pytest.mark.parametrize(
-    "words, name",
-    [([f"run={NAME}"], "the champion"), ([f"run={NAME}", "opponent=policy"], "policy with the")],
-)
-def test_a_run_names_the_game_and_the_champion(tmp_path: Path, words: list[str], name: str) -> None:
+def test_a_run_names_the_game_and_the_champion(tmp_path: Path) -> None:
     advance(toy_config(tmp_path, game=GameConfig("connect_four"), cycles=1))
-    shown: list[str] = []
-    run_session([*words, "side=second"], person(), shown.append)
-    assert f"You play against {name}" in shown[0] and f" of run {NAME} after " in shown[0]
-    assert "1 2 3 4 5 6 7" in shown[1]
+    for opponent, name in (([], "the champion"), (["opponent=policy"], "policy with the")):
+        shown: list[str] = []
+        run_session([f"run={NAME}", *opponent, "side=second"], person(), shown.append)
+        assert f"You play against {name}" in shown[0] and f" of run {NAME} after " in shown[0]
+        assert "1 2 3 4 5 6 7" in shown[1]
     shown.clear()
     run_session([f"run={NAME}", "opponent=uct", "opponent.num_simulations=5"], person(), shown.append)
     assert "You play against uct 5" in shown[0] and "1 2 3 4 5 6 7" in shown[1]

@@ -17,7 +17,9 @@ from azero.champion.load import read_trained
 from azero.cli.hydra_program import compose
 from azero.cli.player_spec import PlayerSpec, choose_player, make_from_spec, run_of
 from azero.config.schema import Config, UserError
+from azero.export.__main__ import main as export
 from azero.games import make_game
+from azero.loop import main as loop
 from azero.network.model import pack_network, unpack_network
 from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
@@ -133,17 +135,17 @@ def test_a_run_begins_with_it(config: Config) -> None:
         assert np.array_equal(one.numpy(), two.numpy())
 
 
-def test_programs_take_it_as_a_run(tmp_path: Path) -> None:
-    def start(program: str, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", f"azero.{program}", *words]
-        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120)
-
-    listed = start("runs").stdout
+def test_programs_take_it_as_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [sys.executable, "-m", "azero.runs"]
+    listed = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120).stdout
     assert "With azero come shipped/" in listed and "shipped/breakthrough6" in listed
-    exported = start("export", "run=shipped/breakthrough6", "format=torchscript", "out=b.pt")
-    assert exported.returncode == 0 and (tmp_path / "b.pt").exists()
-    refused = start("loop", "breakthrough6", "run=shipped/breakthrough6")
-    assert refused.returncode == 2 and "run=shipped/breakthrough6 stays as it is" in refused.stderr
+    monkeypatch.chdir(tmp_path)
+    assert export(["run=shipped/breakthrough6", "format=torchscript", "out=b.pt"]) == 0
+    assert (tmp_path / "b.pt").exists()
+    assert loop(["breakthrough6", "run=shipped/breakthrough6"]) == 2
+    assert "run=shipped/breakthrough6 stays as it is" in capsys.readouterr().err
 
 
 def begin(config: Config, *words: str) -> None:

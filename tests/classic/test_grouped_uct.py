@@ -183,7 +183,7 @@ def test_a_banned_move_is_never_chosen_however_small_the_search(num_simulations:
     [
         ("othello", {"size": 6}),
         ("go", {"size": 5}),
-        ("gomoku", {"rows": 6, "columns": 7}),
+        ("gomoku", {"rows": 5, "columns": 7, "connect": 4}),
         ("hex", {"size": 4}),
     ],
 )

@@ -37,7 +37,7 @@ PLAYERS: list[tuple[str, dict[str, Any]]] = [
     ("uct", {"num_simulations": 60, "rollout_depth": 2, "heuristic": "rollouts"}),
     ("grouped_uct", {"num_simulations": 100, "grouping": "rows"}),
     ("alpha_beta", {"depth": 2}),
-    ("alpha_beta", {"depth": 2, "heuristic": "rollouts", "table": 0}),
+    ("alpha_beta", {"depth": 1, "heuristic": "rollouts", "table": 0}),
     ("negamax", {"depth": 2}),
 ]
 

@@ -184,6 +184,10 @@ def test_a_game_takes_its_own_options_and_leaves_the_rest() -> None:
     game = take_game(texts, take_settings(texts, GameSettings))
     assert (game.name, game.options) == ("othello", {"size": 4})
     assert texts == {"first": "uct"}
+
+
+def test_rules_that_azero_has_are_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.games.laws.check.quick_check", None)  # which takes a second and a half
     assert take_game({}, GameSettings("othello6")).options == {"size": 6}
     assert take_game({}, GameSettings()).name == "tictactoe"
 

@@ -47,7 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "connect_four": {"rows": 4, "columns": 5},
     "othello": {"size": 4},
     "go": {"size": 3, "max_plies": 60},
-    "gomoku": {"rows": 5, "columns": 6, "connect": 4},
+    "gomoku": {"rows": 5, "columns": 7, "connect": 4},
     "hex": {"size": 4, "swap": True},
     "breakthrough": {"rows": 5, "columns": 4},
     "chess": {"variant": "gardner", "max_plies": 60},

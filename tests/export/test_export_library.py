@@ -20,7 +20,7 @@ ASKED = ["run=three", "out=champion.so"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the library of a champion that has learned nothing."""
+    """A folder with a champion that has learned nothing."""
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler, cc")
     folder = tmp_path_factory.mktemp("library")
@@ -28,27 +28,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         small = ("network.blocks=1", "network.channels=8", "device=cpu", "search.kind=puct")
         assert initialize(["game=tictactoe", "run=three", *small]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(folder: Path) -> Path:
+    """The folder with the champion's library."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
         assert main(ASKED) == 0
     return folder
 
 
-@pytest.mark.slow
-def test_the_guide_s_program_plays_a_game(folder: Path) -> None:
+@pytest.mark.long
+def test_the_guide_s_program_plays_a_game(built: Path) -> None:
     (program,) = re.findall(r"```c\n(.*?)```", (PROJECT / "docs" / "export.md").read_text(), re.DOTALL)
     assert len(program.splitlines()) <= 30
-    (folder / "game.c").write_text(program)
+    (built / "game.c").write_text(program)
     words = ["-Wall", "-Wextra", "-Werror", "game.c", "./champion.so", "-o", "game"]
-    subprocess.run(["cc", *words], cwd=folder, check=True)
+    subprocess.run(["cc", *words], cwd=built, check=True)
     moves = "99\n" + "\n".join(map(str, range(9)))  # the first one is not legal, nor are the taken cells
-    done = subprocess.run(["./game"], input=moves, cwd=folder, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["./game"], input=moves, cwd=built, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     assert done.stdout.startswith("your action: it is not legal\n")
     assert done.stdout.splitlines()[-1].removeprefix("your action: ") in ("you win", "azero wins", "a draw")
 
 
-@pytest.mark.slow
-def test_it_searches_as_azero_does(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
+@pytest.mark.long
+def test_it_searches_as_azero_does(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(built)
     champion, library = azero.load_champion("three", device="cpu"), ctypes.CDLL("./champion.so")
     value = ctypes.c_double()
     for moves in ("", "4", "4 0", "4 0 8"):

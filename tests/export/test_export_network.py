@@ -55,7 +55,7 @@ def test_the_code_of_every_kind_of_network_answers_like_torch(game: Game, config
     check_answers(lived_in(config, game), positions(game))
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 7), st.integers(1, 7)),
     channels=st.integers(2, 41),

@@ -568,7 +568,8 @@ def write_game(folder: Path, body: str) -> str:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finding, body = FAULTS[fault]
-    assert main([write_game(tmp_path, body), "games=100"]) == 1
+    games = 100 if fault.startswith("an outcome for the first player") else 20  # it shows in many games only
+    assert main([write_game(tmp_path, body), f"games={games}"]) == 1
     output = capsys.readouterr().out
     assert finding in output
     assert "1." in output and "Nothing wrong" not in output
@@ -576,12 +577,12 @@ def test_a_planted_fault_is_found(fault: str, tmp_path: Path, capsys: pytest.Cap
 
 @pytest.mark.parametrize("variant", SOUND)
 def test_nothing_is_found_in_a_sound_variant(variant: str, tmp_path: Path) -> None:
-    check = check_game(make_game(write_game(tmp_path, SOUND[variant])), games=100)
+    check = check_game(make_game(write_game(tmp_path, SOUND[variant])), games=50)
     assert not check.findings, report(check)
 
 
 def test_a_finding_shows_the_board_and_the_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([write_game(tmp_path, FAULTS["a draw scored as a loss"][1])])
+    main([write_game(tmp_path, FAULTS["a draw scored as a loss"][1]), "games=20"])
     output = capsys.readouterr().out
     assert "law 3" in output
     assert any(set(line.split()[:3]) == {"X", "O"} for line in output.splitlines())
@@ -620,16 +621,14 @@ WARNED = {
 def test_what_is_right_in_some_games_only_gets_a_warning(
     warning: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([write_game(tmp_path, WARNED[warning])]) == 0
+    assert main([write_game(tmp_path, WARNED[warning]), "games=50"]) == 0
     output = capsys.readouterr().out
     assert "\nWarning: " in output and warning in output and "Nothing wrong found." in output
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "connect"), [(1, 5, 3), (5, 1, 2), (1, 3, 3), (2, 2, 2), (3, 1, 3)]
-)
+@pytest.mark.parametrize(("rows", "columns", "connect"), [(1, 5, 3), (5, 1, 2), (2, 2, 2), (3, 1, 3)])
 def test_nothing_is_found_in_lines_on_tiny_boards(rows: int, columns: int, connect: int) -> None:
-    check = check_game(make_game("gomoku", rows=rows, columns=columns, connect=connect), games=60)
+    check = check_game(make_game("gomoku", rows=rows, columns=columns, connect=connect), games=20)
     assert not check.findings and not check.warnings - {"every game is a draw"}, report(check)
 
 
@@ -697,7 +696,7 @@ def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixt
 
 
 def test_the_quick_check_finds_what_the_full_one_finds_first(tmp_path: Path) -> None:
-    assert not quick_check(make_game("tictactoe")).findings
+    assert not quick_check(make_game("tictactoe"), seconds=0.3).findings
     for fault in ("an outcome for the first player", "planes of fixed sides instead of the mover's view"):
         finding, body = FAULTS[fault]
         folder = tmp_path / fault

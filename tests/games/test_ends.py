@@ -27,7 +27,7 @@ COUNTED = ".X.O./XXXOO/..XO./XXXOO/.X.O. X"  # c5 and c1 touch both
 SIZES: dict[str, dict[str, Any]] = {
     "tictactoe": {},
     "connect_four": {"rows": 4, "columns": 5},
-    "gomoku": {"rows": 7, "columns": 6, "connect": 4},
+    "gomoku": {"rows": 5, "columns": 7, "connect": 4},
     "hex": {"size": 5, "swap": True},
     "othello": {"size": 6},
     "go": {"size": 5, "komi": 2.0},
@@ -47,7 +47,7 @@ def winning(game: Game, moves: str) -> list[str]:
     ("tictactoe", {}, "0 3 1 4 8 5", "12 22 32"),
     ("connect_four", {}, "4 4 5 5 6 6 7", "41 51 61 71"),
     ("connect_four", {}, "1 2 2 3 3 4 3 4 4 6 4", "44 33 22 11"),
-    ("gomoku", {"rows": 7, "columns": 7, "connect": 4}, "a1 a2 b1 b2 d1 d2 e1 e2 c1", "a1 b1 c1 d1 e1"),
+    ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "a1 a2 b1 b2 d1 d2 e1 e2 c1", "a1 b1 c1 d1 e1"),
     ("hex", {"size": 3}, "a2 c3 b1 c2 a3", "b1 a2 a3"),
     ("hex", {"size": 4, "swap": True}, "a1 swap d4 b1 d3 c1 d2 d1", "a1 b1 c1 d1"),
     ("breakthrough", {"rows": 5, "columns": 4}, "a2a3 a4b3 a3a4 b3a2 a4b5", "b5"),
@@ -188,7 +188,7 @@ def test_a_saved_picture_says_who_won() -> None:
 @pytest.mark.parametrize(("name", "options", "heading"), [
     ("tictactoe", {}, "Tic-tac-toe"),
     ("go", {"size": 5, "komi": 7.5}, "Go, 5 × 5, komi 7.5"),
-    ("gomoku", {"rows": 7, "columns": 9, "connect": 4}, "Gomoku, 7 × 9, 4 in a row"),
+    ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "Gomoku, 5 × 7, 4 in a row"),
     ("chess", {"variant": "gardner"}, "Gardner's chess"),
 ])  # fmt: skip
 def test_the_heading_of_a_page(name: str, options: dict[str, Any], heading: str) -> None:

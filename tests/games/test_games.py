@@ -94,14 +94,10 @@ def test_the_board_shows_every_piece_that_is_placed(game: Game) -> None:
 
 
 def test_a_game_keeps_every_law(game: Game) -> None:
-    check = check_game(game, games=60, seed=3)
+    check = check_game(game, games=20, seed=3)
     assert not check.findings, report(check)
-    assert len(check.terminals) == 60
+    assert len(check.terminals) == 20
     assert max(check.lengths) <= game.max_plies
-
-
-def test_random_games_differ_and_both_sides_move(game: Game) -> None:
-    check = check_game(game, games=20, seed=4)
     assert len({look.state.tobytes() for look in check.terminals}) > 10
     assert check.movers == {0, 1}
 
@@ -125,7 +121,7 @@ def test_the_text_of_a_state_changes_with_every_move(game: Game) -> None:
 
 def test_actions_are_parsed_as_they_are_written(game: Game) -> None:
     state = game.initial_state()
-    actions = range(0, game.num_actions, 1 + game.num_actions // 500)
+    actions = range(0, game.num_actions, 1 + game.num_actions // 100)
     for action in actions if game.fixed_names else game.legal_actions(state):
         assert game.parse_action(state, f" {game.action_name(state, action).upper()} ") == action
     with pytest.raises(ValueError, match="is not a move of"):

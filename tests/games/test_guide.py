@@ -55,11 +55,6 @@ def test_the_game_has_at_most_a_hundred_lines(folder: Path) -> None:
     assert len((folder / "squava.py").read_text().splitlines()) <= 100
 
 
-def test_nothing_is_found_in_the_game(game: Game) -> None:
-    check = check_game(game, games=100, seed=3)
-    assert not check.findings, report(check)
-
-
 @pytest.fixture(scope="module")
 def hexapawn(folder: Path) -> Game:
     (code,) = re.findall(r'^```python title="hexapawn.py"\n(.*?)^```', GUIDE, re.MULTILINE | re.DOTALL)
@@ -68,7 +63,7 @@ def hexapawn(folder: Path) -> Game:
 
 
 def test_nothing_is_found_in_the_game_of_pieces_that_move(hexapawn: Game) -> None:
-    check = check_game(hexapawn, games=100, seed=3)
+    check = check_game(hexapawn, games=50, seed=3)
     assert not check.findings, report(check)
 
 
@@ -161,5 +156,6 @@ def test_a_mistake_is_found_as_the_guide_says(
     code = (folder / "squava.py").read_text()
     assert f"`{finding}`" in GUIDE and code.count(right) == 1
     (tmp_path / "mistaken.py").write_text(code.replace(right, wrong))
-    assert main([str(tmp_path / "mistaken.py")]) == 1
+    games = 30 if "outcome seems" in finding else 10  # it shows in many games only
+    assert main([str(tmp_path / "mistaken.py"), f"games={games}"]) == 1
     assert finding in capsys.readouterr().out

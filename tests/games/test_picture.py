@@ -36,7 +36,7 @@ def elements(picture: str, kind: str, **wanted: str) -> list[ElementTree.Element
     ("connect_four", {}, "4 4 4 1", 2, 2),
     ("othello", {}, "d3 c3", 3, 3),
     ("go", {"size": 5}, "c3 pass d4", 2, 0),
-    ("gomoku", {"rows": 9, "columns": 7}, "a1 b2 c3", 2, 1),
+    ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "a1 b2 c3", 2, 1),
     ("hex", {"size": 5, "swap": True}, "b1 swap c3", 1, 1),
 ])  # fmt: skip
 def test_every_piece_is_drawn(

@@ -21,7 +21,7 @@ GAMES = [
     ("connect_four", {}),
     ("connect_four", {"rows": 5, "columns": 9}),
     ("othello", {"size": 6}),
-    ("gomoku", {"rows": 7, "columns": 9, "connect": 4}),
+    ("gomoku", {"rows": 5, "columns": 7, "connect": 4}),
     ("hex", {"size": 5, "swap": True}),
     ("hex", {"size": 9}),
     ("go", {"size": 5}),

@@ -35,14 +35,14 @@ GAMES = [
     make_game("connect_four", rows=4, columns=5, connect=3),
     make_game("othello", size=4),
     make_game("go", size=5, komi=0.5),
-    make_game("gomoku", rows=4, columns=6, connect=4),
+    make_game("gomoku", rows=5, columns=7, connect=4),
     make_game("hex", size=4, swap=True),
     make_game(DOUBLE_MOVE),
 ]
 GO = GAMES[3]
 BYTES = st.binary(max_size=60)
 SGF_TEXT = st.text("();[]\\:BWCAFGMSZE abc019\n", max_size=80).map(str.encode)
-LONG = settings(max_examples=2000, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=800, suppress_health_check=list(HealthCheck))
 
 
 def known(*games: Game) -> Callable[[str, dict[str, Any]], Game]:
@@ -114,7 +114,7 @@ def records(draw: st.DrawFn) -> Record:
 # What azero writes, azero reads
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(record=records())
 def test_every_game_is_read_back_from_sgf_and_json(record: Record) -> None:
     make = known(*GAMES)
@@ -134,7 +134,7 @@ def test_a_file_may_hold_many_games() -> None:
 
 
 @pytest.mark.parametrize("ending", [".sgf", ".jsonl", ".parquet"])
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(games=st.lists(records(), min_size=1, max_size=4))
 def test_many_games_go_through_a_file(ending: str, tmp_path: Path, games: list[Record]) -> None:
     path = tmp_path / f"games{ending}"
@@ -217,7 +217,7 @@ def test_what_sgf_looks_like() -> None:
     [
         ("connect_four", {}, "4 4 7", ";B[4];W[4];B[7])"),
         ("othello", {}, "d3 c3", "GM[2]SZ[8]|;B[dc];W[cc])"),
-        ("gomoku", {"rows": 9, "columns": 15}, "a9 o1", "GM[4]SZ[15:9]|;B[aa];W[oi])"),
+        ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "a5 g1", "GM[4]SZ[7:5]|;B[aa];W[ge])"),
         ("hex", {"size": 11, "swap": True}, "a2 swap k11", "GM[11]SZ[11]|;B[a2];W[swap-pieces];B[k11])"),
     ],
 )

@@ -124,6 +124,10 @@ def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(
             differs |= ucb_search(game, state, 20, others) != counts.tolist()
     assert differs  # the option counts
     assert len(examples_of(plies_of(records)).states) == sum(len(record.actions) for record in records)
+    # Kernels of a file are not kept: their index would name the file's module, and a process without it could
+    # read none of the index.
+    kept = list(Path(kernel_folder()).rglob("games.*.nbi"))
+    assert kept and not any(OWN_SEARCH.encode() in path.read_bytes() for path in kept)
 
 
 @pytest.mark.long
@@ -148,15 +152,6 @@ def test_an_unknown_option_is_refused(game: Game) -> None:
 @pytest.mark.parametrize(("kind", "name"), [("puct", "puct"), ("gumbel", "gumbel"), (TOY, "ucb")])
 def test_every_algorithm_registers_its_name(kind: str, name: str) -> None:
     assert find_kind(kind).name == name
-
-
-def test_kernels_of_a_file_are_not_kept(game: Game) -> None:
-    """Their index would name the file's module, and a process without it could read none of the index."""
-    make_player("pv_mcts", game, inference=FakeInference(game), kind=TOY, num_simulations=4).choose(
-        after(game)[None], np.zeros(1, np.int64), np.zeros(1, np.int64)
-    )
-    kept = list(Path(kernel_folder()).rglob("mcts.*.nbi"))
-    assert kept and not any(OWN_SEARCH.encode() in path.read_bytes() for path in kept)
 
 
 @pytest.mark.parametrize(

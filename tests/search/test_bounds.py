@@ -410,7 +410,7 @@ def test_targets_of_proven_positions_hold_nothing_but_best_moves(
     game, solution = solved
     rows = exact_values(solution)
     settings = Config(search=config, selfplay=SelfplayConfig(opening_fraction=1.0, opening_plies=6))
-    seeds = game_seeds(1, 1, SELFPLAY, 40)
+    seeds = game_seeds(4, 1, SELFPLAY, 40)
     records, stats = play_games(
         game,
         [FakeInference(game)],

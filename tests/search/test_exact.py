@@ -99,13 +99,12 @@ def test_late_positions_have_the_value_of_alpha_beta_to_the_end(name: str, seed:
 
 
 def test_the_budget_counts_positions() -> None:
-    """One more position than too few, and the value is there; it is the exact one."""
+    """With as few positions as give a value, it is the exact one."""
     game = make_game("connect_four")
     state = next(each for each in random_states(game, 200, seed=8) if game.rules.plies_left(each) == 14)
     enough = next(nodes for nodes in range(1, ENOUGH) if value_of(game, state, 14, nodes) != UNSOLVED)
     assert enough > 7
     assert value_of(game, state, 14, enough) == Searcher(game).search(state).value
-    assert [value_of(game, state, 14, nodes) for nodes in range(1, enough)] == [UNSOLVED] * (enough - 1)
 
 
 @settings(max_examples=40)
@@ -327,7 +326,7 @@ def winning_ends(game: Game, state: np.ndarray) -> list[int]:
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
 @pytest.mark.parametrize("simulations", [16, 100])
 def test_a_win_at_once_is_played_before_a_longer_one(kind: str, simulations: int) -> None:
-    game, rng = make_game("gomoku", rows=4, columns=5, connect=3), np.random.default_rng(7)
+    game, rng = make_game("gomoku", rows=4, columns=4, connect=3), np.random.default_rng(7)
     search = SearchConfig(
         kind=kind, solver=True, num_simulations=simulations, exact_plies=14, forced_nodes=200
     )

@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "go": {"size": 3, "komi": 0.5},
     "gomoku": {"rows": 4, "columns": 4, "connect": 3},
     "hex": {"size": 3, "swap": True},
-    "breakthrough": {"rows": 5, "columns": 3},
+    "breakthrough": {"rows": 5, "columns": 4},
     "chess": {"variant": "gardner", "start": "k4/5/1K3/5/3Q1 w - - 0 1", "max_plies": 20},
 }
 PROOFS: dict[str, dict[str, Any]] = {
@@ -61,7 +61,7 @@ def test_with_and_without_cache_and_prefetch_the_search_is_its_plain_twin_s(
     config = SearchConfig(
         kind=kind, num_simulations=SIMULATIONS, tree_reuse=False, dirichlet_fraction=0.0, **PROOFS[proofs]
     )
-    states = random_states(game, positions, seed=9)
+    states = random_states(game, positions, seed=1)
     roots = [twin_of(game, sound_for(config, game), state) for state in states]
     for cache in (0, 4096):
         together = PvMcts(game, FakeInference(game), config, cache=cache)

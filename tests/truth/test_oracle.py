@@ -395,7 +395,7 @@ def test_the_shipped_scores_of_late_positions_are_those_of_our_own_search(
     for sets in shipped.values():
         late, *_, middle = sets[:4]
         for each in (late, middle):
-            for row in np.flatnonzero(each.plies >= 24)[:40]:
+            for row in np.flatnonzero(each.plies >= 24)[:12]:
                 np.testing.assert_array_equal(oracle.score_moves(each.states[row]), each.scores[row])
 
 
@@ -405,7 +405,7 @@ def test_the_shipped_scores_are_those_of_the_solver(
 ) -> None:
     oracle = make_oracle(connect_four)
     for each in (each for sets in shipped.values() for each in sets):
-        for row in range(0, 1000, 100):
+        for row in range(0, 1000, 250):
             np.testing.assert_array_equal(oracle.score_moves(each.states[row]), each.scores[row])
 
 
