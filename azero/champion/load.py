@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from azero.config.checks import check
 from azero.config.reading import read_value, unknown_setting
-from azero.config.schema import Config, InferenceConfig, SearchConfig, UserError, explaining_failure, settings
+from azero.config.schema import Config, SearchConfig, UserError, explaining_failure, settings
 from azero.games import game_of_settings
 from azero.games.game import Game
-from azero.network.backends import make_inferences, obstacle
-from azero.network.choosing import safe_choice, worth_timing
+from azero.network.backends import candidates, make_inferences, obstacle
+from azero.network.choosing import safe_choice
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import Network, check_fits, unpack_network
 from azero.network.side_by_side import SideBySideInference
@@ -90,8 +91,8 @@ def load_trained(
         game: what the champion must be able to play; by default the run's own game.
         threads: calls side by side, which together are one batch.
         file: another network of the run, instead of the champion.
-        fast: compute it on the CPU as the run's self-play does if this machine can, such as by OpenVINO in
-            bf16 or int8. A search of the champion of chess is five times as fast so.
+        fast: compute it on the CPU by OpenVINO if that is here, see `fast_choice`. A lone search of the
+            champion of chess is three times as fast so.
 
     Raises:
         UserError: no such run, no champion yet, a damaged file, or a champion of another game.
@@ -99,8 +100,7 @@ def load_trained(
     run, game, network = read_trained(config, name, game, file)
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
     if fast and choice.device == "cpu":
-        faster = fast_choice(run, network, game, config)
-        choice = replace(faster, batch_size=batch_size) if faster.rows_independent else choice
+        choice = fast_choice(run, choice)
     parts = make_inferences(network, game, choice, threads)
     return Trained(game, parts[0] if threads == 1 else SideBySideInference(parts), search_of(run))
 
@@ -155,16 +155,17 @@ def choice_here(run: Run, network: Network, game: Game, config: Config) -> Infer
     return safe_choice(choice, network, game)
 
 
-def fast_choice(run: Run, network: Network, game: Game, config: Config) -> InferenceChoice:
-    """Return how the run computes a network on this CPU.
+def fast_choice(run: Run, choice: InferenceChoice) -> InferenceChoice:
+    """Return a choice on the CPU with OpenVINO if it is here and the run has not asked for another way.
 
-    A run that has not chosen, such as a champion that comes with azero, takes OpenVINO if it is there.
+    It is in bf16 if the CPU has that. int8, whose levels take seconds at each start, must be asked for.
     """
-    choice = choice_here(run, network, game, config)
-    backend, precision = worth_timing(network, InferenceConfig(), "cpu")[-1]  # mostly the fastest
-    if run.state.inference or backend != "openvino":
-        return choice
-    return safe_choice(replace(choice, backend=backend, precision=precision), network, game)
+    asked = run.config.inference
+    with suppress(UserError):  # this machine lacks what the run has asked for
+        backend, precision = candidates(asked.backend, asked.precision, "cpu")[-1]
+        if backend == "openvino":
+            return replace(choice, backend=backend, precision=precision)
+    return choice
 
 
 def choice_asked(choice: InferenceChoice, words: str) -> InferenceChoice:
