@@ -5,7 +5,7 @@ import { attempt, button, el, get, percent, relabel, remember, remembered, slide
 import { labelled, select } from "./fields.js";
 import { actionsOfCells } from "./page/board.js";
 import { playerName } from "./page/moving.js";
-import { playersOf, shortRun } from "./sides.js";
+import { nameAmong, playersOf } from "./sides.js";
 import { SHOWN, searchTable, short } from "./variations.js";
 
 const LEAST_SHARE = 0.01; // of the visits, for a number on the board
@@ -150,7 +150,7 @@ export function makeAnalysis(desk, onValue) {
       const game = desk.table.game;
       const { champions } = await playersOf(game.name, game.options).catch(() => ({ champions: [] }));
       const names = [["auto", "automatic"], ["uct", "UCT, random games"],
-        ...champions.map(({ run }) => [`pv_mcts ${run}`, `champion of ${shortRun(run)}`])];
+        ...champions.map(({ run }) => [`pv_mcts ${run}`, `champion of ${nameAmong(champions, run)}`])];
       if (!names.some(([value]) => value === settings.player)) settings.player = "auto";
       engines.replaceChildren(choice("player", "player", names),
         champions.length ? choice("search kind", "kind", KINDS) : "");

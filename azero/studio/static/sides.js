@@ -88,6 +88,10 @@ export function gameChooser({ games, openspiel }, name, options = {}, onChange =
 /** Return the name of a run without the folder of azero's own. */
 export const shortRun = (run) => run.replace(/^shipped\//, "");
 
+/** Return the name of a run, the short one unless another champion has it. */
+export const nameAmong = (champions, run) =>
+  champions.some((each) => each.run === shortRun(run)) ? run : shortRun(run);
+
 /** Return who plays a side for a narrow place: of a champion the level and the run. */
 export const shortTitle = ({ title, level, options }) => level ? `${level} · ${shortRun(options.run)}`
   : title.replace(/^champion of shipped\//, "champion of ");
@@ -118,10 +122,10 @@ function levelChoice(levels, fields, values) {
 
 /** Ask for who plays a side, of the answer of `playersOf`. Return {element, value() -> side, check(), say()}. */
 export function chooserOf({ players, champions, levels }, side, machines = false) {
-  const nameHere = (run) => champions.some((each) => each.run === shortRun(run)) ? run : shortRun(run);
   const entries = [...(machines ? [] : [{ key: "person", title: "A person" }]),
     ...champions.map((champion) =>
-      ({ key: `run ${champion.run}`, title: `Champion of ${nameHere(champion.run)}`, name: "pv_mcts", champion })),
+      ({ key: `run ${champion.run}`, title: `Champion of ${nameAmong(champions, champion.run)}`,
+        name: "pv_mcts", champion })),
     ...players.filter(({ network }) => network !== "must" || champions.length).map(({ name }) =>
       ({ key: name, title: name.replaceAll("_", " "), name }))];
   const wanted = side.kind === "person" ? "person"
