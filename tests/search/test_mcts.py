@@ -52,6 +52,33 @@ def test_a_win_at_depth_1_is_found_against_the_networks_advice(
     assert value > 0.8
 
 
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+@pytest.mark.parametrize("tree_reuse", [False, True])
+def test_the_solver_finds_a_win_at_once_however_unlikely_the_network_finds_it(
+    kind: str, tree_reuse: bool
+) -> None:
+    """X to move wins by c1 alone; the network gives it e^-30. Rows from the top, three in a row win:
+
+    . . . .
+    . O . O
+    . . . .
+    X X . .
+    """
+    game = make_game("gomoku", rows=4, columns=4, connect=3)
+    state = game.position("..../.O.O/..../XX.. X")
+    win = game.parse_action(state, "c1")
+    logits = np.where(np.arange(game.num_actions) == win, -30.0, 0.0).astype(np.float32)
+    inference = FakeInference(game, lambda planes: (logits, np.float32(0.0)))
+    config = SearchConfig(kind=kind, solver=True, tree_reuse=tree_reuse and kind == "puct", num_simulations=8)
+    player = searched(game, [state, game.initial_state()], config, inference)
+    visits = player.visit_counts(np.arange(2))
+    assert visits[0].tolist() == (np.arange(game.num_actions) == win).tolist() and visits[1].sum() == 8
+    assert player.root_values(np.arange(2)).tolist()[0] == 1.0
+    assert player.choose(state[None], np.array([0]), np.array([4])).tolist() == [win]
+    without = searched(game, [state], replace(config, solver=False), inference)
+    assert without.visit_counts(np.array([0]))[0, win] == 0
+
+
 @pytest.mark.parametrize("moves", LOSS_AT_DEPTH_2.values(), ids=LOSS_AT_DEPTH_2)
 def test_a_loss_at_depth_2_is_seen_by_the_side_to_move(moves: tuple[int, ...]) -> None:
     game = make_game("tictactoe")
