@@ -25,6 +25,7 @@ from azero.run.run import Run, search_of
 
 FEW_ROWS = 8  # of a network call in a search of one position; more rows would hold unwanted positions
 MOST_ROWS = 64  # of all calls side by side
+SMALLER = 8, 16  # rows of calls for fewer positions, where a backend has them
 POSITIONS_AT_ONCE = 512  # rows of a network call for many positions
 
 
@@ -164,7 +165,7 @@ def fast_choice(run: Run, choice: InferenceChoice) -> InferenceChoice:
     with suppress(UserError):  # this machine lacks what the run has asked for
         backend, precision = candidates(asked.backend, asked.precision, "cpu")[-1]
         if backend == "openvino":
-            return replace(choice, backend=backend, precision=precision)
+            return replace(choice, backend=backend, precision=precision, batches=SMALLER)
     return choice
 
 

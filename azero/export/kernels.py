@@ -28,8 +28,9 @@ from azero.search.bounds import bounds_of
 from azero.search.cache import cache_of
 from azero.search.mcts import advance as advance_search
 from azero.search.mcts import receive as receive_answer
+from azero.search.mcts import take_win
 from azero.search.repetition import ban
-from azero.search.root import prefer_end
+from azero.search.root import NO_WIN, prefer_end, win_at_once
 from azero.search.scratch import make_scratch
 from azero.search.tree import LOSS, NO_LEAF, ROOT, WIN, edge_range, reset, softmax, trees_of
 
@@ -75,7 +76,7 @@ def memory_of(
         "logits": np.zeros(actions, np.float32),
         "value": np.zeros(1, np.float32),
         "policy": np.zeros(actions, np.float32),  # of the position, ILLEGAL where it is not legal
-        "budget": np.zeros(1, np.int64),  # simulations of the search
+        "budget": np.zeros(2, np.int64),  # simulations of the search; a win at once, or NO_WIN
         "visits": np.zeros(actions, np.int32),  # of the root's actions, as the next four
         "values": np.zeros(actions),
         "priors": np.zeros(actions, np.float32),
@@ -130,6 +131,7 @@ def write_considered_visits(algorithm, simulations):
 
 def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]:
     """Return the entry points by name; `_` and the name of an algorithm end those of one."""
+    solver = all(search.solver for search in searches)  # players look for a win at once then
     # not at addresses as elsewhere, so that LLVM can inline them
     rules = Rules(*(njit(error_model="numpy")(rule) for rule in game.rules.plain()))
 
@@ -218,9 +220,10 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         """Begin a search of the position on the board, which `look` has seen, with an empty tree."""
         reset(rules, tree, 0, state)
         scratch.banned[:] = banned
-        # with banned moves the root alone is expanded first, as in `Searches.begin`
-        tree.searches[0].simulations_left = 0 if banned.any() else simulations
         budget[0] = simulations
+        budget[1] = win_at_once(rules, state, scratch.legal, scratch.successor) if solver else NO_WIN
+        # with banned moves or a win the root alone is expanded first, as in `Searches.begin`
+        tree.searches[0].simulations_left = 0 if banned.any() or budget[1] != NO_WIN else simulations
 
     @entry
     def receive(tree, logits, value, scratch, budget):
@@ -231,6 +234,8 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         if at_root and scratch.banned.any():
             ban(tree, 0, scratch.banned)
             tree.searches[0].simulations_left = budget[0]
+        if at_root and budget[1] != NO_WIN:
+            take_win(rules, tree, 0, budget[1])
         return int(tree.searches[0].simulations_left > 0)
 
     @entry

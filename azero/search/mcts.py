@@ -29,6 +29,7 @@ from azero.search.tree import (
     Tree,
     add_child,
     add_edges,
+    edge_range,
     soften,
 )
 
@@ -132,6 +133,18 @@ def write_proof(tree, b, node):
     tree.nodes[b, node].raw_value = value
     tree.nodes[b, node].proven = True
     tree.nodes[b, node].value_sum = value * visits
+
+
+@part
+def take_win(rules, tree, b, action):
+    """Visit the move of game b's expanded root that wins at once, which proves the root."""
+    for edge in edge_range(tree, b, ROOT):
+        if tree.edges[b, edge].action == action:
+            child = tree.edges[b, edge].child
+            if child == UNVISITED:
+                child = add_child(rules, tree, b, ROOT, edge)
+                backup(tree, b, child, tree.nodes[b, child].raw_value)
+            prove(tree, b, child)
 
 
 @shared

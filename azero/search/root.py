@@ -1,6 +1,6 @@
 """What searches share at the root: the temperature of the move, choosing it, and the policy target.
 
-Letters: M legal moves of the root, in the order of its edges. A stream is uint64 [2], see
+Letters: M legal moves of the root, in the order of its edges; S state words. A stream is uint64 [2], see
 `kernels/random_stream.py`.
 """
 
@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
+from azero.games.legal import list_legal
 from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_float
 from azero.search.tree import ROOT, WIN, edge_range
+
+NO_WIN = -1
 
 
 class Temperature(NamedTuple):
@@ -76,6 +81,29 @@ def tempered(weight, most, temperature):
 
 
 @part
+def is_won(rules, state, player):
+    """Return whether the game is over and a player, 0 or 1, has won."""
+    if not rules.is_terminal(state):
+        return False
+    value = rules.outcome(state)
+    return (value if rules.to_play(state) == player else -value) >= WIN
+
+
+@part
+def win_at_once(rules, state, legal, successor):
+    """Return the first action that wins at once in an unfinished state, or NO_WIN.
+
+    legal, successor [S]: scratch.
+    """
+    player = rules.to_play(state)
+    for place in range(list_legal(rules, state, legal)):
+        rules.step(state, legal.actions[place], successor)
+        if is_won(rules, successor, player):
+            return np.int64(legal.actions[place])
+    return NO_WIN
+
+
+@part
 def prefer_end(rules, tree, b, chosen, successor):
     """Return an edge of game b's root: one that wins at once if a win is proven there, else `chosen`.
 
@@ -88,9 +116,6 @@ def prefer_end(rules, tree, b, chosen, successor):
     for edge in edge_range(tree, b, ROOT):
         if best != chosen:
             rules.step(tree.states[b, ROOT], tree.edges[b, edge].action, successor)
-            if rules.is_terminal(successor):
-                turned = rules.to_play(successor) != tree.nodes[b, ROOT].to_play
-                value = rules.outcome(successor)
-                if (-value if turned else value) >= WIN and (best < 0 or edge == chosen):
-                    best = edge
+            if is_won(rules, successor, tree.nodes[b, ROOT].to_play) and (best < 0 or edge == chosen):
+                best = edge
     return best if best >= 0 else chosen

@@ -11,7 +11,6 @@ import numpy as np
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
-from azero.games.legal import list_legal
 from azero.games.repetition import check_moves
 from azero.kernels.compiled import borrowed, kernel
 from azero.network.inference import gathers
@@ -27,28 +26,14 @@ from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
-from azero.search.mcts import LegalRows, backup, prove, receive_evaluations, search_wave, write_rows
+from azero.search.mcts import LegalRows, receive_evaluations, search_wave, take_win, write_rows
 from azero.search.repetition import ban
-from azero.search.root import Temperature, prefer_end, temperature_at
+from azero.search.root import NO_WIN, Temperature, prefer_end, temperature_at, win_at_once
 from azero.search.scratch import make_scratch
-from azero.search.tree import (
-    ROOT,
-    UNVISITED,
-    WIN,
-    Tree,
-    add_child,
-    edge_range,
-    find_state,
-    nodes_needed,
-    reroot,
-    reset,
-    trees_of,
-)
+from azero.search.tree import ROOT, Tree, find_state, nodes_needed, reroot, reset, trees_of
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
-
-NO_WIN = -1
 
 
 class Coming(NamedTuple):
@@ -76,33 +61,17 @@ def start_searches(addresses, tree, states, games, started, num_simulations, tre
 
 @kernel
 def find_wins(addresses, states, legal, successor, wins):
-    """Write into wins [B] an action that wins at once in each of states [B, S], or NO_WIN.
-
-    legal, successor [S]: scratch.
-    """
+    """Write into wins [B] an action that wins at once in each of states [B, S], or NO_WIN."""
     rules = rules_at(addresses)
     for row in range(states.shape[0]):
-        wins[row] = NO_WIN
-        count = 0 if rules.is_terminal(states[row]) else list_legal(rules, states[row], legal)
-        for place in range(count):
-            rules.step(states[row], legal.actions[place], successor)
-            if wins[row] == NO_WIN and rules.is_terminal(successor):
-                turned = rules.to_play(successor) != rules.to_play(states[row])
-                if (-rules.outcome(successor) if turned else rules.outcome(successor)) >= WIN:
-                    wins[row] = legal.actions[place]
+        over = rules.is_terminal(states[row])
+        wins[row] = NO_WIN if over else win_at_once(rules, states[row], legal, successor)
 
 
 @kernel
-def prove_win(addresses, tree, b, action):
-    """Visit the move of game b's expanded root that wins at once, which proves the root."""
-    rules = rules_at(addresses)
-    for edge in edge_range(tree, b, ROOT):
-        if tree.edges[b, edge].action == action:
-            child = tree.edges[b, edge].child
-            if child == UNVISITED:
-                child = add_child(rules, tree, b, ROOT, edge)
-                backup(tree, b, child, tree.nodes[b, child].raw_value)
-            prove(tree, b, child)
+def take_wins(addresses, tree, b, action):
+    """Do as `take_win`."""
+    take_win(rules_at(addresses), tree, b, action)
 
 
 @kernel
@@ -208,7 +177,7 @@ class Searches:
             if banned is not None:
                 ban(self.tree, b, banned)
             if win != NO_WIN:
-                prove_win(self.game.rule_addresses, self.tree, b, win)
+                take_wins(self.game.rule_addresses, self.tree, b, win)
             self.tree.searches["simulations_left"][b] = self.budget - (win != NO_WIN)
         return np.array(ready, np.int64)
 
