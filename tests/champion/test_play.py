@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from ending import check_clean, interrupt
 from places import DOUBLE_MOVE
-from searching import FakeInference, after, columns_of, thought_of
+from searching import FakeInference
 from toy import NAME, advance, toy_config
 
 from azero.cli.player_spec import PlayerSpec, choose_player
@@ -31,6 +31,7 @@ from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
 from azero.search.root import Temperature
+from azero.search.tree import LOSS, WIN
 from azero.stages import initialize
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -193,25 +194,18 @@ def test_a_hint_shows_the_most_visited_moves_first() -> None:
     assert "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose" in shown
 
 
-@pytest.mark.parametrize("kind", ["puct", "gumbel"])
-def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> None:
-    """X to move wins at 8, where the network does not look; others have as many visits, or more.
+def test_a_hint_names_a_proven_win_first_however_few_its_visits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """X to move wins at 8, which was visited once.
 
     . . .
     O O .
     X X .
     """
-
-    def hiding(_planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
-        return np.array([0, 0, 0, 0, 0, 0, 0, 0, -3], np.float32), np.float32(0)
-
-    search = SearchConfig(kind=kind, num_simulations=60, solver=True, tree_reuse=False)
-    player = PvMcts(TICTACTOE, FakeInference(TICTACTOE, hiding), search)
-    state = after(TICTACTOE, 6, 3, 7, 4)
-    found = thought_of(player, state)
-    visits, _ = columns_of(found, 9)
-    assert found.best == 8 and visits[8] == 1 <= visits[0]
+    others = [Move(action, 10, 0.5, 0.3, (action,), LOSS, WIN) for action in (0, 1, 2)]
+    found = Thought(8, 31, 1.0, [*others, Move(8, 1, 1.0, 0.01, (8,), WIN, WIN)])
+    player = PvMcts(TICTACTOE, FakeInference(TICTACTOE), SearchConfig(num_simulations=4, solver=True))
     session = PlaySession(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
+    monkeypatch.setattr(session, "think", lambda player: found)
     rows = [line.split() for line in session.hint_text().splitlines()]
     assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
 
