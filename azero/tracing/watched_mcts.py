@@ -33,7 +33,7 @@ from azero.search.gumbel import (
 )
 from azero.search.mcts import receive_evaluations, search_wave
 from azero.search.puct import Puct, explored_share
-from azero.search.root import Temperature
+from azero.search.root import NO_WIN, Temperature
 from azero.search.searches import Searches
 from azero.search.tree import NO_LEAF, ROOT, SMALLEST_PRIOR, Tree, action_to, edges_of, soften
 from azero.tracing.watching import Candidate, Choice, Evaluation, Simulation, Update, first_value, roll_out
@@ -111,8 +111,9 @@ class WatchedMcts:
         """Run one simulation."""
         tree, before = self.tree, self.copy()
         algorithm, scratch, exact = self.searches.algorithm, self.searches.scratch, self.searches.exact
-        tree.searches["simulations_left"] = 1
-        search_wave(self.game.rule_addresses, tree, self.cache, ONLY_GAME, algorithm, scratch.key, exact)
+        if not len(self.searches.prepare(ONLY_GAME)):  # else the win at once is the simulation
+            tree.searches["simulations_left"] = 1
+            search_wave(self.game.rule_addresses, tree, self.cache, ONLY_GAME, algorithm, scratch.key, exact)
         leaf = int(tree.searches["leaf"][0])
         evaluation = None
         if leaf != NO_LEAF:
@@ -121,7 +122,8 @@ class WatchedMcts:
             addresses = self.game.rule_addresses
             stuck = receive_evaluations(addresses, tree, self.cache, ONLY_GAME, 1, *answer, scratch)
             check_dead_end(self.game, tree, stuck)
-            self.searches.prepare(ONLY_GAME)
+            if (coming := self.searches.coming.get(0)) and coming.win == NO_WIN:
+                self.searches.prepare(ONLY_GAME)
         path = self.path_since(before)
         leaf = path[-1]
         state = tree.states[0, leaf].copy()

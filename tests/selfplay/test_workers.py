@@ -129,9 +129,15 @@ def test_a_worker_counts_its_full_waves_apart_and_where_its_time_went(game: Game
 
 
 def test_a_worker_that_has_nothing_left_is_idle_while_the_others_play(game: Game) -> None:
-    stats = played(game, numbers=range(9), workers=2, rows=8)[
-        1
-    ]  # eight games for the first that asks, one for the other
+    """Eight games for the first that asks, one for the other, which comes before these are over."""
+
+    def slow(_planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        time.sleep(1e-3)
+        return np.zeros(game.num_actions, np.float32), np.float32(0.0)
+
+    inferences = [FakeInference(game, slow) for _ in range(2)]
+    queue = GameQueue(iter(range(9)))
+    stats = play_games(game, inferences, CONFIG, queue, SEEDS, Progress(), StopSignal())[1]
     assert sum(worker.games for worker in stats.workers) == stats.games == 9
     assert sum(worker.evaluations for worker in stats.workers) == stats.evaluations
     assert all(0 <= worker.idle_share < 1 and 0 < worker.batch_fill <= 1 for worker in stats.workers)
