@@ -161,9 +161,10 @@ class Searches:
             find_wins(self.game.rule_addresses, states, scratch.legal, scratch.successor, wins)
         for row, game in enumerate(games.tolist()):
             moves = None if banned is None or not banned[row].any() else banned[row]
+            win = NO_WIN if moves is not None and moves[wins[row]] else int(wins[row])
             self.coming.pop(game, None)
-            if moves is not None or wins[row] != NO_WIN:
-                self.coming[game] = Coming(moves, int(wins[row]))
+            if moves is not None or win != NO_WIN:
+                self.coming[game] = Coming(moves, win)
                 self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
 
     def prepare(self, games: np.ndarray) -> np.ndarray:

@@ -75,6 +75,8 @@ def test_the_solver_finds_a_win_at_once_however_unlikely_the_network_finds_it(
     assert visits[0].tolist() == (np.arange(game.num_actions) == win).tolist() and visits[1].sum() == 8
     assert player.root_values(np.arange(2)).tolist()[0] == 1.0
     assert player.choose(state[None], np.array([0]), np.array([4])).tolist() == [win]
+    player.search_states(state[None], np.array([1]), (np.arange(game.num_actions) == win)[None])
+    assert player.visit_counts(np.array([1]))[0].sum() == 8  # a banned one is none
     without = searched(game, [state], replace(config, solver=False), inference)
     assert without.visit_counts(np.array([0]))[0, win] == 0
 
