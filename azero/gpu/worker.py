@@ -27,7 +27,7 @@ from azero.workers.games import FINISHED, FULL, STUCK, Worker, with_more_room
 from azero.workers.threads import GameQueue, record_of
 
 WAVES = 16
-COPIED = 1024  # games that are copied from the GPU at once
+COLLECTED = 1024  # games that are copied from the GPU at once
 ROOM = ("status", "target_actions", "target_weights")  # what `with_more_room` changes
 
 
@@ -82,7 +82,7 @@ class GpuWorker:
         self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
         self.stats, self.ended = WorkerStats(), math.inf
         self.tried = np.zeros(3, np.int64)  # `counts` before the first game
-        self.copied: list[tuple[np.ndarray, Worker]] = []  # numbers and places of games not handed over yet
+        self.collected: list[tuple[np.ndarray, Worker]] = []  # numbers and places, not handed over yet
         self.in_flight = 0  # simulations of games under way, at the last look
         self.shown: list[dict[str, Any]] = []  # games under way, at the last look
 
@@ -118,8 +118,8 @@ class GpuWorker:
             if (status == FULL).any():
                 self.make_room()
             finished = np.flatnonzero((status == FINISHED) & (self.numbers >= 0))
-            for first in range(0, len(finished), COPIED):
-                self.copy(finished[first : first + COPIED])
+            for first in range(0, len(finished), COLLECTED):
+                self.collect(finished[first : first + COLLECTED])
             if not stop.requested and len(finished):
                 self.begin_next(finished, queue, seeds)
             self.look()
@@ -134,15 +134,15 @@ class GpuWorker:
             self.machine.begin(chosen[: len(numbers)], seeds[numbers])
             self.numbers[chosen[: len(numbers)]] = numbers
 
-    def copy(self, chosen: np.ndarray) -> None:
+    def collect(self, chosen: np.ndarray) -> None:
         """Copy the finished games of those places [any] from the GPU."""
         worker = self.machine.read_places(self.machine.places.worker, chosen)
-        self.copied.append((self.numbers[chosen], worker))
+        self.collected.append((self.numbers[chosen], worker))
 
     def hand_over(self, queue: GameQueue) -> None:
-        """Hand the copied games to the queue."""
-        copied, self.copied = self.copied, []
-        for numbers, worker in copied:
+        """Hand the collected games to the queue."""
+        collected, self.collected = self.collected, []
+        for numbers, worker in collected:
             for row, number in enumerate(numbers.tolist()):
                 mine = place_in(worker, row)
                 record = record_of(mine, 0, number, self.proves)
