@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from auditing import faults
 from contrast import faint
-from pages import PATIENCE, cell, drag, middle, stones, wait_for_stones
+from pages import PATIENCE, cell, drag, middle, stones, wait_for_stones, wait_until
 from places import CROWNING, PROJECT
 from running import RunProgram, TrainedRun
 
@@ -465,7 +465,7 @@ def test_dark_and_phone(open_page: Open) -> None:
     wait_for_turn(phone)
     assert min(phone.evaluate(brightness)) > 200
     assert phone.evaluate("document.documentElement.scrollWidth") == 360  # nothing is wider
-    board = phone.locator(".holder svg").bounding_box()
+    board = wait_until(phone, phone.locator(".holder svg").bounding_box)
     assert board["width"] > 300 and board["y"] + board["height"] < 740
     phone.locator(".hit.can").first.tap()
     wait_for_stones(phone, 2)

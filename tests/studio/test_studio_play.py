@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import cell, moves_shown, served, stones, wait_for_stones
+from pages import cell, moves_shown, served, stones, wait_for_stones, wait_until
 from places import PROJECT
 
 GUIDE = (PROJECT / "docs" / "your_own_game.md").read_text()
@@ -84,7 +84,8 @@ def test_a_game_of_connect_four_to_its_end_by_clicks(open_page: Open) -> None:
 
 def test_a_piece_is_dragged_to_its_column(open_page: Open) -> None:
     page = open_page("#/play?game=connect_four")
-    first, sixth = (page.locator(f'rect[data-cell="{column}"]').bounding_box() for column in (0, 5))
+    columns = (page.locator(f'rect[data-cell="{column}"]') for column in (0, 5))
+    first, sixth = (wait_until(page, column.bounding_box) for column in columns)
     page.mouse.move(first["x"] + 5, first["y"] + 5)
     page.mouse.down()
     page.mouse.move(sixth["x"] + 5, sixth["y"] + 5, steps=5)
@@ -312,7 +313,7 @@ def test_every_size_and_scheme_fits(open_page: Open, width: int, height: int, sc
     )  # fmt: skip
     wait_for_stones(page, 2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    box = page.locator("svg.board").bounding_box()
+    box = wait_until(page, page.locator("svg.board").bounding_box)
     assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
     assert box["width"] > width / 2
     colour = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -78,7 +78,7 @@ def cell(page: Any, name: str) -> Any:
 
 def middle(page: Any, name: str) -> tuple[float, float]:
     """Return the middle of a cell in pixels."""
-    box = cell(page, name).bounding_box()
+    box = wait_until(page, cell(page, name).bounding_box)  # None while the board is drawn anew
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
