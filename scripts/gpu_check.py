@@ -131,19 +131,20 @@ def config_of(arguments: argparse.Namespace) -> Config:
 
 
 def check_stage(arguments: argparse.Namespace) -> None:
-    """Play a cycle with either search, twice: the first time compiles."""
+    """Play two cycles with either search; the first one compiles, and on a GPU begins games of the second."""
     config, game = config_of(arguments), make_game("connect_four")
     network = build_network(config.network, game, seed=1)
     for games in (config.selfplay.games, 4 * config.selfplay.games):
         wanted = replace(config, selfplay=replace(config.selfplay, games=games))
-        plan = plan_of(wanted, game, network, config.selfplay.concurrent_games)
-        ways: dict[str, Callable[[], SelfPlay]] = {
-            "on the GPU": lambda plan=plan: SelfPlayOnGpu(plan, print),  # type: ignore[misc]
-            "on the CPU": lambda plan=plan: SelfPlayHere(plan),  # type: ignore[misc]
+        ways: dict[str, Callable[[Plan], SelfPlay]] = {
+            "on the GPU": lambda plan: SelfPlayOnGpu(plan, print),
+            "on the CPU": SelfPlayHere,
         }
         for name, way in ways.items():
+            plan = plan_of(wanted, game, network, config.selfplay.concurrent_games)
             for turn in ("first", "second"):
-                found = played(way())
+                found = played(way(plan))
+                plan = following(plan, found)
                 stats, seconds = found.stats, found.seconds
                 print(
                     f"stage of {games:,} games, search {name}, {turn}: {seconds:.1f} s, "
@@ -151,6 +152,14 @@ def check_stage(arguments: argparse.Namespace) -> None:
                     f"{stats.simulations / seconds:,.0f} simulations/s, batches {stats.batch_fill:.0%} full",
                     flush=True,
                 )
+
+
+def following(plan: Plan, found: PlayedGames) -> Plan:
+    """Return the plan of the next cycle, in which games that have begun go on."""
+    done = [record for record in found.ahead if record.stream is None]
+    waiting = [record for record in found.ahead if record.stream is not None]
+    numbers = set(range(plan.config.selfplay.games)) - {record.number for record in done}
+    return replace(plan, cycle=plan.cycle + 1, numbers=sorted(numbers), done=done, waiting=waiting)
 
 
 def check_training(arguments: argparse.Namespace) -> None:

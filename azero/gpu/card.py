@@ -20,11 +20,11 @@ from numba.cuda.target import CUDATargetContext
 
 from azero.games.game import Game, Rules
 from azero.gpu.places import Place, map_arrays, repeated, row
-from azero.gpu.play import advance, begin, receive
+from azero.gpu.play import advance, begin, receive, resume
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network
 from azero.network.torch_inference import GpuNetwork, use_gpu
-from azero.workers.games import PlaySettings
+from azero.workers.games import PlaySettings, Worker
 
 cuda: Any = numba.cuda  # has no types
 SMALL = 4096  # bytes of a table that numba-cuda may put into a GPU's 64 KiB of constants
@@ -50,6 +50,7 @@ class GpuKernels(NamedTuple):
     """The kernels of one game; numba-cuda compiles each once for the types of its arguments."""
 
     begin: Any  # (places, settings, chosen [any] int64, seeds [any] uint64)
+    resume: Any  # (places, settings, how many of them)
     advance: Any  # (places, settings, planes [B, C, H, W] float32)
     receive: Any  # (places, logits [B, A] float32, values [B] float32)
 
@@ -71,6 +72,12 @@ def kernels_of(game_rules: Rules) -> GpuKernels:
             begin(rules, row(places, chosen[number]), seeds[number], settings)
 
     @cuda.jit
+    def resume_places(places, settings, count):
+        b = cuda.grid(1)
+        if b < count:
+            resume(rules, row(places, b), settings)
+
+    @cuda.jit
     def advance_places(places, settings, planes):
         b = cuda.grid(1)
         if b < planes.shape[0]:
@@ -82,7 +89,7 @@ def kernels_of(game_rules: Rules) -> GpuKernels:
         if b < values.shape[0]:
             receive(rules, row(places, b), logits[b], values[b])
 
-    return GpuKernels(begin_places, advance_places, receive_places)
+    return GpuKernels(begin_places, resume_places, advance_places, receive_places)
 
 
 @cuda.jit
@@ -149,6 +156,14 @@ class Card:
         """Begin games; see `Machine`."""
         numbers, seeds = self.put(chosen), self.put(np.asarray(seeds, np.uint64))
         self.launch(self.kernels.begin, len(chosen), self.places, self.settings, numbers, seeds)
+        self.stream.synchronize()
+
+    def resume(self, games: Worker) -> None:
+        """Go on with games; see `Machine`."""
+        count, places = len(games.status), tuple[Any, ...](self.places.worker)
+        for array, values in zip(places, games, strict=True):
+            array[:count].copy_to_device(np.ascontiguousarray(values[:, None]), self.stream)
+        self.launch(self.kernels.resume, count, self.places, self.settings, count)
         self.stream.synchronize()
 
     def waves(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What a thread does with its place: begin a game, play until the search needs the network, take an answer.
+"""What a thread does with its place: begin or resume a game, play to a search's next leaf, take an answer.
 
 These functions are those of a worker on the CPU (`workers/games.py`, `search/mcts.py`), called for game 0 of
 a place. They run on a GPU as they are, and in the tests on the CPU.
@@ -13,7 +13,7 @@ from azero.kernels.compiled import part
 from azero.network.inference import LARGEST_VALUE
 from azero.search.mcts import receive_and_remember
 from azero.search.tree import NO_LEAF
-from azero.workers.games import PLAYING, STUCK, play_until_evaluation, start_game
+from azero.workers.games import PLAYING, STUCK, go_on, play_until_evaluation, start_game
 
 # More states of a game, beside those of `workers/games.py`: its leaf has no legal move; the network answered
 # no number, or a value beyond 1.
@@ -24,6 +24,12 @@ DEAD_END, BAD_ANSWER = STUCK + 1, STUCK + 2
 def begin(rules, place, seed, settings):
     """Begin a game from its seed, uint64."""
     start_game(rules, place.tree, place.worker, 0, seed, settings, place.scratch)
+
+
+@part
+def resume(rules, place, settings):
+    """Go on with the game whose record is in the place."""
+    go_on(rules, place.tree, place.worker, 0, settings, place.scratch)
 
 
 @part

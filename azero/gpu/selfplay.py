@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from azero.config.schema import OPENSPIEL, Config, UserError
 from azero.games import rules_digest
 from azero.games.game import Game, Rules
@@ -24,13 +26,13 @@ if TYPE_CHECKING:
     from azero.gpu.worker import GpuWorker
 
 MOST_PLACES = 8192  # games at once; a prototype on an H200 made 1 % more simulations with twice as many
-GAMES_A_PLACE = 4  # in a cycle, so that most of a batch is full until the end
+GAMES_A_PLACE = 4  # in a cycle of several GPUs, so that most of a batch is full until the end
 CACHE_SHARE = 256  # a worker of the CPU has at most so many games by default, which share its cache
 # Simulations of a game that need no network, before it waits for the others. On an H200 a stage of 8,192
 # games made 316,000 evaluations a second without a limit, 370,000, 420,000 and 397,000 with 1, 2 and 4.
 AT_ONCE = 2
 MEMORY_SHARE = 0.7  # of the free memory that places may take
-FEW_PLACES = 1024  # so many games begin at once, whatever the batch is at the end
+FEW_PLACES = 1024  # so many games begin at once there, whatever the batch is at the end
 # Of this process: rules and algorithms whose kernels it has compiled, and those that could not be
 _COMPILED, _REFUSED = set[tuple[Rules, str]](), set[tuple[Rules, str]]()
 _GAMES: dict[tuple[str, str, str], Game] = {}  # by name, options and digest of a person's own rules
@@ -84,7 +86,8 @@ def places_wanted(config: Config, cards: int = 1) -> int:
     that goes on with another number of GPUs may have other games.
     """
     games = max(1, config.selfplay.games // cards)
-    return power_of_two(min(MOST_PLACES, max(games // GAMES_A_PLACE, min(games, FEW_PLACES))))
+    most = games if cards == 1 else max(games // GAMES_A_PLACE, min(games, FEW_PLACES))
+    return power_of_two(min(MOST_PLACES, most))
 
 
 def power_of_two(most: int) -> int:
@@ -116,16 +119,31 @@ class SelfPlayOnGpu(SelfPlay):
         self.game = first_made(plan.game, plan.config)
 
     def play(self, watch: Watch) -> PlayedGames:
-        """Play the games; see `SelfPlay`. Where the GPU refuses the kernels, the CPU plays them."""
+        """Play the games; see `SelfPlay`. Where the GPU refuses the kernels, the CPU plays them.
+
+        One GPU begins games of the next cycle too. How far they are depends on how many games of this one
+        were left to play, so a stage that is stopped returns no games and plays all of them again.
+        """
         plan, config = self.plan, self.plan.config
         workers = self.ready_workers()
         if not workers:
             return SelfPlayHere(plan).play(watch)
-        queue = GameQueue(iter(plan.numbers), watch.deadline, plan.expected_seconds)
-        seeds = game_seeds(config.seed, plan.cycle, SELFPLAY, config.selfplay.games)
-        known = (watch.progress, watch.stop, watch.keep)
+        first, own = workers[0], config.selfplay.games
+        alone = len(workers) == 1  # of two GPUs time would say which one ends last
+        ahead = range(own, 2 * own) if alone and config.cycles > 1 else range(0)
+        first.own = own
+        first.waiting = plan.waiting[: first.machine.size] if alone else ()
+        waiting = (record.number for record in first.waiting)
+        numbers = dict.fromkeys([*waiting, *plan.numbers, *ahead])
+        queue = GameQueue(iter(numbers), watch.deadline, plan.expected_seconds)
+        cycles = plan.cycle, plan.cycle + 1
+        seeds = np.concatenate([game_seeds(config.seed, cycle, SELFPLAY, own) for cycle in cycles])
+        known = watch.progress, watch.stop, list if ahead else watch.keep
         games, stats = play_with(workers, queue, seeds, *known, compiled=True)
-        return PlayedGames(games, stats, time.perf_counter() - watch.began)
+        if ahead and watch.stop.requested and len(games) < len(plan.numbers):
+            games = []
+        begun = [record._replace(number=record.number - own) for record in first.ahead]
+        return PlayedGames(games, stats, time.perf_counter() - watch.began, ahead=begun)
 
     def ready_workers(self) -> list[GpuWorker]:
         """Return a worker with compiled kernels for each GPU; none, said once, if those cannot be made.

@@ -2,12 +2,17 @@
 
 Between two looks the GPU plays WAVES waves by itself. A game that ends waits half as many, on average, of the
 hundreds that it takes.
+
+When the last games of a cycle leave places empty, games of the next cycle begin there. Those under way at the
+end wait in a file between two of their moves. How far they are follows from counts of waves, never from time,
+as long as no `minutes=` end the run.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,12 +24,13 @@ from azero.gpu.places import Place, place_in
 from azero.gpu.play import BAD_ANSWER, DEAD_END
 from azero.network.inference import bad_answers
 from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord
 from azero.report.live import BOARDS
 from azero.search.algorithm import sound_for
 from azero.search.counters import WorkerStats
 from azero.search.dead_end import check_dead_end
-from azero.workers.games import FINISHED, FULL, STUCK, Worker, with_more_room
-from azero.workers.threads import GameQueue, record_of
+from azero.workers.games import FINISHED, FULL, STUCK, Worker, make_worker, with_more_room
+from azero.workers.threads import GameQueue, record_of, worker_of
 
 WAVES = 16
 COLLECTED = 1024  # games that are copied from the GPU at once
@@ -52,6 +58,10 @@ class Machine(Protocol):
         """Begin a game in each of the `chosen` [any] places from its seed, [any] uint64."""
         ...
 
+    def resume(self, games: Worker) -> None:
+        """Go on with games in the first places; their policy targets have the room that places have."""
+        ...
+
     def waves(self, count: int) -> None:
         """Begin to play on, `count` times: all games to their next leaf, the network, its answers."""
         ...
@@ -74,11 +84,20 @@ class Machine(Protocol):
 
 
 class GpuWorker:
-    """The games of one GPU, a `threads.GameWorker`."""
+    """The games of one GPU, a `threads.GameWorker`.
+
+    Attributes:
+        own: the number from which on games are of the next cycle.
+        waiting: games that go on, the first ones of the queue.
+        ahead: games of the next cycle, finished or under way, when the stage has ended.
+    """
 
     def __init__(self, game: Game, machine: Machine, search: SearchConfig) -> None:
         """Begin nothing yet; `search` is the run's."""
         self.game, self.machine, self.proves = game, machine, sound_for(search, game).solver
+        self.own: float = math.inf
+        self.waiting: Sequence[GameRecord] = ()
+        self.ahead = list[GameRecord]()
         self.numbers = np.full(machine.size, -1)  # of the games; -1 where none is
         self.stats, self.ended = WorkerStats(), math.inf
         self.tried = np.zeros(3, np.int64)  # `counts` before the first game
@@ -89,26 +108,30 @@ class GpuWorker:
     def compile(self) -> None:
         """Launch everything once, before games are handed out. The game that it begins is nobody's."""
         self.machine.use()
+        self.machine.resume(make_worker(self.game, 1))
         self.machine.begin(np.zeros(1, np.int64), np.zeros(1, np.uint64))
         self.machine.waves(1)
         self.machine.wait()
         self.tried = self.counts()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
-        """Play games of the queue until it is empty or a stop is requested."""
+        """Play games of the queue until those of this cycle have ended or a stop is requested."""
         self.machine.use()
-        self.begin_next(np.arange(self.machine.size), queue, seeds)
+        self.resume(queue)
+        self.begin_next(np.flatnonzero(self.numbers < 0), queue, seeds)
         try:
             self.play_on(queue, seeds, stop)
         finally:
             self.hand_over(queue)
+        if not self.plays_own().any():
+            self.keep_ahead()
         counts = self.counts() - self.tried
         self.stats.evaluations, self.stats.cache_asked, self.stats.cache_found = counts.tolist()
         self.ended = time.perf_counter()
 
     def play_on(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
-        """Play until nothing is left; what has ended is handed over while the GPU plays on."""
-        while not (stop.requested or queue.abandoned) and (self.numbers >= 0).any():
+        """Play until no game of this cycle is left; what has ended is handed over while the GPU plays on."""
+        while not (stop.requested or queue.abandoned) and self.plays_own().any():
             began = time.perf_counter()
             self.machine.waves(WAVES)
             self.hand_over(queue)
@@ -126,18 +149,48 @@ class GpuWorker:
             self.stats.seconds += time.perf_counter() - began
             self.stats.rows += WAVES * self.machine.size
 
+    def plays_own(self) -> np.ndarray:
+        """Return which places have a game of this cycle, [B] bool."""
+        return (self.numbers >= 0) & (self.numbers < self.own)
+
+    def resume(self, queue: GameQueue) -> None:
+        """Go on with the waiting games, in the first places."""
+        if self.waiting and len(numbers := queue.take(len(self.waiting))):
+            games = worker_of(self.game, self.waiting[: len(numbers)])
+            while self.machine.places.worker.target_actions.shape[2] < games.target_actions.shape[1]:
+                self.make_room()
+            self.machine.resume(games)
+            self.numbers[: len(numbers)] = numbers
+
+    def keep_ahead(self) -> None:
+        """Copy the games of the next cycle that are under way and have made a move."""
+        others = np.flatnonzero((self.numbers >= 0) & ~self.plays_own())
+        worker = self.machine.places.worker
+        moved = others[self.machine.read(worker.searches)[others, 0] > 0]
+        for first in range(0, len(moved), COLLECTED):
+            chosen = moved[first : first + COLLECTED]
+            some = self.machine.read_places(worker, chosen)
+            self.stats.simulations += int(some.simulations.sum())
+            self.stats.searches += int(some.searches.sum())
+            for row, number in enumerate(self.numbers[chosen].tolist()):
+                mine = place_in(some, row)
+                mine.first_outcome[0] = 0.0
+                record = record_of(mine, 0, number, self.proves)
+                self.ahead.append(record._replace(stream=mine.stream[0]))
+        self.in_flight = 0  # the stats have them now
+
     def begin_next(self, chosen: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
         """Begin the next games in those places [any], as far as there are any left."""
         numbers = queue.take(len(chosen))
-        self.numbers[chosen] = -1
         if len(numbers):
             self.machine.begin(chosen[: len(numbers)], seeds[numbers])
             self.numbers[chosen[: len(numbers)]] = numbers
 
     def collect(self, chosen: np.ndarray) -> None:
-        """Copy the finished games of those places [any] from the GPU."""
+        """Copy the finished games of those places [any] from the GPU, and leave the places empty."""
         worker = self.machine.read_places(self.machine.places.worker, chosen)
         self.collected.append((self.numbers[chosen], worker))
+        self.numbers[chosen] = -1
 
     def hand_over(self, queue: GameQueue) -> None:
         """Hand the collected games to the queue."""
@@ -150,7 +203,10 @@ class GpuWorker:
                 self.stats.plies += len(record.actions)
                 self.stats.simulations += int(mine.simulations[0])
                 self.stats.searches += int(mine.searches[0])
-                queue.finish(record)
+                if number < self.own:
+                    queue.finish(record)
+                else:
+                    self.ahead.append(record)
 
     def make_room(self) -> None:
         """Give all places twice the room for targets; games that are FULL play on."""
@@ -162,7 +218,7 @@ class GpuWorker:
 
     def look(self) -> None:
         """Note how far the games under way are, and the moves of a few."""
-        worker, few = self.machine.places.worker, np.flatnonzero(self.numbers >= 0)[:BOARDS]
+        worker, few = self.machine.places.worker, np.flatnonzero(self.plays_own())[:BOARDS]
         self.in_flight = int(self.machine.read(worker.simulations)[self.numbers >= 0].sum())
         plies, actions = self.machine.read_places((worker.ply, worker.actions), few)
         self.shown = [

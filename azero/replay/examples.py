@@ -27,7 +27,7 @@ PER_PAIR = ("target_actions", "target_weights")
 
 
 class GameRecord(NamedTuple):
-    """One finished game of T plies, a row of `Plies`.
+    """One game of T plies, a row of `Plies`. It has ended, or waits to go on (`stream`).
 
     Attributes:
         number: the game's number within its cycle.
@@ -42,6 +42,7 @@ class GameRecord(NamedTuple):
         searched: [T] bool, an example. False in an opening, and for small searches of earlier versions.
         proven: [T] bool, the search has proven its root value; None: searches prove nothing.
         first_outcome: +1.0 if the first player won, 0.0 for a draw, -1.0 if it lost.
+        stream: [2] uint64, the random stream with which the game goes on; None: it has ended.
     """
 
     number: int
@@ -55,6 +56,7 @@ class GameRecord(NamedTuple):
     searched: np.ndarray
     first_outcome: float
     proven: np.ndarray | None = None
+    stream: np.ndarray | None = None
 
     @property
     def opening_plies(self) -> int:
@@ -75,6 +77,8 @@ class Plies(NamedTuple):
         number, first_outcome: [G] int64 and float32, see `GameRecord`.
         plies: [G] int64, the number of each game's.
 
+        stream: [G, 2] uint64, that of each game; None if some game has ended.
+
     The others are those of `GameRecord`, all games together; `proven` is None if some game has none.
     """
 
@@ -90,6 +94,7 @@ class Plies(NamedTuple):
     root_value: np.ndarray
     searched: np.ndarray
     proven: np.ndarray | None = None
+    stream: np.ndarray | None = None
 
     def of_game(self, values: np.ndarray) -> np.ndarray:
         """Return the value of each ply's game, [T] or [T, …], from those of the games."""
@@ -120,10 +125,13 @@ class Plies(NamedTuple):
         def part(names: Sequence[str], span: slice) -> dict[str, Any]:
             return {name: getattr(self, name)[span] for name in names}
 
+        streams = [None] * len(plies) if self.stream is None else self.stream
         return [
-            GameRecord(number=number, first_outcome=outcome, **part(by_ply, ply), **part(PER_PAIR, pair))
-            for number, outcome, ply, pair in zip(
-                self.number.tolist(), self.first_outcome.tolist(), plies, pairs, strict=True
+            GameRecord(
+                number, first_outcome=outcome, stream=stream, **part(by_ply, ply), **part(PER_PAIR, pair)
+            )
+            for number, outcome, stream, ply, pair in zip(
+                self.number.tolist(), self.first_outcome.tolist(), streams, plies, pairs, strict=True
             )
         ]
 
@@ -249,6 +257,7 @@ def plies_of(games: Sequence[GameRecord]) -> Plies:
         first_outcome=np.array([game.first_outcome for game in games], np.float32),
         **{name: column(name) for name in (*PER_PLY, *PER_PAIR)},
         proven=None if any(game.proven is None for game in games) else column("proven"),
+        stream=None if any(game.stream is None for game in games) else column("stream").reshape(-1, 2),
     )
 
 

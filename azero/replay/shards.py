@@ -58,9 +58,10 @@ COLUMNS = {
     "root_value": ("<f4", 1),
     "searched": ("|b1", 1),
     "proven": ("|b1", 1),
+    "stream": ("<u8", 2),
 }
-OPTIONAL = {"proven"}  # not written where it is None
-PER_GAME = ("number", "plies", "first_outcome")
+OPTIONAL = {"proven", "stream"}  # not written where they are None
+PER_GAME = ("number", "plies", "first_outcome", "stream")
 NARROWED = {"actions", "target_counts", "target_actions"}  # written in the narrowest type that holds them
 NARROW = ("|u1", "<i2", "<i4")
 OF_FORMAT_1 = {name: kind for name, kind in COLUMNS.items() if not name.startswith("target_")}
@@ -146,14 +147,18 @@ def write_games(run: Run, cycle: int, records: Sequence[GameRecord], game_name: 
 
 
 def write_partial(run: Run, cycle: int, records: Sequence[GameRecord], game_name: str) -> list[ShardEntry]:
-    """Write the games that an interrupted stage has finished since its last part; return the entries."""
-    if not records:
-        return []
-    return [_write_part(run, cycle, len(run.state.partial), records, game_name, partial=True)]
+    """Write some games of an unfinished stage, after the parts that are there; return the entries.
+
+    Games that have ended and games that wait to go on are in different parts.
+    """
+    ended = [record for record in records if record.stream is None]
+    waiting = [record for record in records if record.stream is not None]
+    parts = enumerate(filter(None, (ended, waiting)), len(run.state.partial))
+    return [_write_part(run, cycle, part, games, game_name, partial=True) for part, games in parts]
 
 
 def load_partial(run: Run, game: Game, report: Report = ignore) -> list[GameRecord]:
-    """Return the finished games of the interrupted self-play stage. Damaged parts go to quarantine.
+    """Return the games of the self-play stage that comes next. Damaged parts go to quarantine.
 
     Args:
         run: opened for work.
@@ -286,6 +291,8 @@ def _check_columns(games: Plies) -> None:
         rows = len(plies) if name in PER_GAME else pairs if name in PER_PAIR else total
         if column is not None and len(column) != rows:
             raise ValueError(f"column {name} has {len(column)} rows")
+    if games.stream is not None and games.stream.shape[1:] != (2,):
+        raise ValueError("a random stream is no pair of numbers")
     values = np.concatenate([games.root_value, games.first_outcome])
     if not (np.abs(values) <= 1.001).all():
         raise ValueError("a value is not between -1 and 1")

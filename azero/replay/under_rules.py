@@ -47,14 +47,15 @@ def all_listed(actions, first, end, listed, count):
 
 @kernel
 def replay(
-    addresses, plies, outcomes, states, to_play, actions, target_ends, target_actions, parents, played, keys,
-    legal,
+    addresses, plies, outcomes, waits, states, to_play, actions, target_ends, target_actions, parents, played,
+    keys, legal,
 ):  # fmt: skip
     """Return (game, ply, what is wrong) of the first fault; (0, 0, 0) if there is none.
 
-    plies, outcomes: [G]. states: [T, S]. to_play, actions: [T]. target_ends: [T], where the moves of each
-    policy target end in target_actions [U]. parents: -1, 0, 1 and so on, one more than the most plies of a
-    game. played, keys, legal: scratch, [most plies + 1, S], [most plies + 1, R], from `make_legal`.
+    plies, outcomes: [G]. waits: whether the games wait to go on. states: [T, S]. to_play, actions: [T].
+    target_ends: [T], where the moves of each policy target end in target_actions [U]. parents: -1, 0, 1 and
+    so on, one more than the most plies of a game. played, keys, legal: scratch, [most plies + 1, S],
+    [most plies + 1, R], from `make_legal`.
     """
     rules, row, first = rules_at(addresses), 0, 0
     states, played, keys, legal = borrowed(states), borrowed(played), borrowed(keys), borrowed(legal)
@@ -77,6 +78,8 @@ def replay(
             row += 1
         end = played[plies[game]]
         if rules.is_terminal(end):
+            if waits:
+                return game, plies[game], OVER
             outcome = rules.outcome(end) * (1.0 if rules.to_play(end) == 0 else -1.0)
             if not abs(outcome - outcomes[game]) <= CLOSE:
                 return game, plies[game], OUTCOME
@@ -88,7 +91,7 @@ def replay(
 def fault_under(game: Game, game_name: str, games: Plies) -> str:
     """Return in a few words why the rules cannot have made some games; "" if they can.
 
-    A game that is not over counts as cut at `max_plies`, a draw.
+    A game that is not over counts as cut at `max_plies`, a draw, or waits to go on.
 
     Args:
         game: the rules.
@@ -100,10 +103,13 @@ def fault_under(game: Game, game_name: str, games: Plies) -> str:
         return f"its games are of {game_name}, not of {game.name}"
     if states.shape[1] != game.state_words:
         return f"its games have {states.shape[1]} words of state, and {game.name} has {game.state_words}"
+    waits = games.stream is not None
+    if waits and plies.max(initial=0) >= game.max_plies:
+        return f"a game that waits to go on has {game.max_plies} plies or more"
     kept = min(int(plies.max(initial=0)), game.max_plies) + 1
     number, ply, wrong = replay(
         game.rule_addresses,
-        *(plies, games.first_outcome.astype(np.float64), states),
+        *(plies, games.first_outcome.astype(np.float64), waits, states),
         *(games.to_play.astype(np.int64), games.actions.astype(np.int64)),
         *(np.cumsum(games.target_counts), games.target_actions),
         *(np.arange(-1, kept - 1), np.zeros((kept, game.state_words), np.uint64)),

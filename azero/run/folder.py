@@ -7,7 +7,7 @@
                       run.lock run.lock.json
                       live.json             only while somebody watches; see azero/report/live.py
     data/<run>/000012-000.pickle            games of cycle 12
-               000013-partial-000.pickle    finished games of a self-play stage that was interrupted
+               000013-partial-000.pickle    games of a self-play stage that was interrupted, or begun ahead
                quarantine/                  damaged files, each with its reason beside it
 
 Champions that come with azero are runs of this form too, in azero/shipped, without games: `shipped/<name>`.

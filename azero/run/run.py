@@ -191,7 +191,7 @@ class Run:
     def write_shard(
         self, cycle: int, part: int, data: bytes, games: int, examples: int, *, partial: bool = False
     ) -> ShardEntry:
-        """Write self-play games, part 0, 1, … of a cycle; `partial` for those of an interrupted stage.
+        """Write self-play games, part 0, 1, … of a cycle; `partial` for those of an unfinished stage.
 
         Raises:
             UserError: the disk refused.

@@ -89,7 +89,8 @@ class State:
         champions: champions kept, oldest first; the last one is `champion`.
         candidates: candidates kept, oldest first; the last one is `candidate`.
         shards: self-play games of finished self-play stages, oldest first.
-        partial: finished games of the self-play stage under way, when it was interrupted.
+        partial: games of the self-play stage under way, or of the next one: the finished ones when it was
+            interrupted, and those that a GPU has begun while it finished the cycle before.
         train_steps: optimizer steps since the beginning.
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.

@@ -33,7 +33,8 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     game = make_game(config.game.name, **config.game.options)
     network = unpack_network(run.read_player(), "champion", game).network
     choice = ensure_choice(run, config, game, network, report)
-    done, wanted = load_partial(run, game, report.message), config.selfplay.games
+    known, wanted = load_partial(run, game, report.message), config.selfplay.games
+    done = [record for record in known if record.stream is None]
     numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
     expected = report.last_stat(GAME_SECONDS) or 0.0
     return Plan(
@@ -44,6 +45,7 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
         choice,
         sorted(numbers),
         done,
+        [record for record in known if record.stream is not None and record.number in numbers],
         expected,
     )
 
@@ -74,7 +76,7 @@ def run_stage(
 
     Raises:
         Stopped: finished games are committed as a partial shard; the others are played again from their
-            seeds. Any other error of a worker keeps them too.
+            seeds. Any other error of a worker keeps them too. One GPU plays all of them again.
         UserError: the champion does not fit the rules.
     """
     began, cycle = time.perf_counter(), run.state.cycle + 1
@@ -98,12 +100,14 @@ def run_stage(
     try:
         report_games(report, plan.game, cycle, records, played.stats, played.seconds)
     except BaseException:
-        saving(played.games)
+        if not played.ahead:  # how far those were depends on all games
+            saving(played.games)
         raise
     report_account(run, report, played.account)
     new = write_games(run, cycle, records, plan.game.name)
     player = run.state.champion if config.cluster.overlap else None
-    state = replace(run.state, shards=[*run.state.shards, *new], partial=[], player=player)
+    begun = write_partial(run, cycle + 1, played.ahead, plan.game.name)
+    state = replace(run.state, shards=[*run.state.shards, *new], partial=begun, player=player)
     run.commit(replace(state, stage=StageName.TRAIN, final_openings=final_openings(config, run.state)))
 
 

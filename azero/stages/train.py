@@ -96,11 +96,13 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
 def play_again(run: Run, report: Reporter, shards: list[ShardEntry]) -> bool:
     """Go back to self-play if some of the cycle's `shards` turned out to be damaged; return whether it does.
 
-    The same seeds and the same champion make the same games, except on a cluster that plays ahead. Games that
-    are lost a second time are not played a third time: it is not the disk that damages them.
+    The same seeds and the same champion make the same games, except on a cluster that plays ahead, and of
+    those that a GPU had begun in the cycle before. Games that are lost a second time are not played a third
+    time: it is not the disk that damages them.
     """
     kept = [shard for shard in shards if shard in run.state.shards]
     lost = [entry for entry in run.state.quarantine if entry.cycle == run.state.cycle + 1]
+    lost = [entry for entry in lost if "-partial-" not in entry.file]
     if len(kept) == len(shards) or len(lost) > len(shards) or run.state.player is not None:
         return False
     others = [shard for shard in run.state.shards if shard not in kept]

@@ -148,7 +148,7 @@ class Trial:
         """
         begin = time.monotonic()
         self.config, self.run = config, run
-        self.alone = replace(config, cluster=ClusterConfig())
+        self.alone = replace(config, cluster=ClusterConfig(), cycles=1)  # so no game of a second one begins
         self.game: Game = make_game(config.game.name, **config.game.options)
         initialize.run_stage(config, run, NullReporter(), StopSignal())
         first = run.read_champion()

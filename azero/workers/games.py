@@ -177,6 +177,21 @@ def start_game(rules, tree, worker, b, seed, settings, scratch):
     prepare_search(tree, worker, b, settings)
 
 
+@part
+def go_on(rules, tree, worker, b, settings, scratch):
+    """Begin the next search of game b, whose record was read from a file."""
+    worker.status[b] = PLAYING
+    worker.searches[b] = 0
+    worker.simulations[b] = 0
+    if worker.ply[b] == 0:
+        rules.initial(scratch.successor)
+    else:
+        last = worker.ply[b] - 1
+        rules.step(worker.states[b, last], worker.actions[b, last], scratch.successor)
+    reset(rules, tree, b, scratch.successor)
+    prepare_search(tree, worker, b, settings)
+
+
 @inner
 def find_banned_here(rules, worker, b, state, count, scratch):
     """Write which of the legal actions in scratch.legal the history of game b forbids into scratch.banned.

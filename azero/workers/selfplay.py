@@ -31,7 +31,8 @@ class Plan:
         cycle: counted from 1.
         game, network, choice: the rules, who plays, and how the network is computed.
         numbers: of the games to play, rising.
-        done: games that an interrupted stage has finished.
+        done: games that are finished already.
+        waiting: games that go on, if a GPU plays; they are among `numbers`.
         expected_seconds: of a game; 0 if nothing is known.
     """
 
@@ -42,6 +43,7 @@ class Plan:
     choice: InferenceChoice
     numbers: Sequence[int]
     done: Sequence[GameRecord] = ()
+    waiting: Sequence[GameRecord] = ()
     expected_seconds: float = 0.0
 
 
@@ -89,6 +91,7 @@ class PlayedGames:
         seconds: that it took.
         aside: games that are played no more because workers died of them, and why the last one did.
         account: what others did.
+        ahead: games of the next cycle, finished or waiting.
     """
 
     games: list[GameRecord]
@@ -96,6 +99,7 @@ class PlayedGames:
     seconds: float
     aside: Mapping[int, str] = field(default_factory=dict)
     account: WorkAccount = field(default_factory=WorkAccount)
+    ahead: Sequence[GameRecord] = ()
 
 
 class SelfPlay(ABC):

@@ -27,7 +27,7 @@ from azero.match.openings import read_book
 from azero.network.inference import Inference, gathers
 from azero.process.machine import cores
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord
+from azero.replay.examples import PER_PAIR, PER_PLY, GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
 from azero.search.algorithm import explaining_search, sound_for
@@ -337,6 +337,20 @@ def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> 
         first_outcome=float(worker.first_outcome[place]),
         proven=worker.proven[place, :plies].copy() if proves else None,
     )
+
+
+def worker_of(game: Game, records: Sequence[GameRecord]) -> Worker:
+    """Return a worker with games that wait to go on: what `record_of` has taken out of one."""
+    worker = make_worker(game, len(records))
+    while worker.target_actions.shape[1] < max(len(record.target_actions) for record in records):
+        worker = with_more_room(worker)
+    for place, record in enumerate(records):
+        worker.ply[place], worker.targets[place] = len(record.actions), len(record.target_actions)
+        worker.stream[place] = record.stream
+        for name in (*PER_PLY, *PER_PAIR, "proven"):
+            if (column := getattr(record, name)) is not None:
+                getattr(worker, name)[place, : len(column)] = column
+    return worker
 
 
 def make_workers(game: Game, inferences: Sequence[Inference], config: Config) -> list[SelfplayWorker]:

@@ -54,6 +54,7 @@ def check(game: Game, search: SearchConfig, kinds: list[str]) -> None:
     kernels = kernels_of(game.rules)
     for kernel, arguments in (
         (kernels.begin, (places, settings, chosen, seeds)),
+        (kernels.resume, (places, settings, 2)),
         (kernels.advance, (places, settings, planes)),
         (kernels.receive, (places, logits, values)),
     ):

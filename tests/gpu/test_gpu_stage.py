@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from searching import assert_same_records
-from stand_in import StandIn
+from stand_in import StandIn, pretend_a_gpu
 
 from azero.config.schema import (
     ClusterConfig,
@@ -23,7 +23,6 @@ from azero.games import make_game
 from azero.gpu import selfplay as on_gpu
 from azero.gpu.places import bytes_of, make_place
 from azero.gpu.selfplay import SelfPlayOnGpu, hindrance, obstacle, places_wanted, said_by
-from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network
 from azero.process.signals import StopSignal
@@ -62,28 +61,24 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "games, cards, places",
-    [(1, 1, 1), (100, 1, 64), (1000, 1, 512), (8192, 1, 2048), (10**6, 1, 8192), (8192, 4, 1024), (3, 4, 1)],
+    [
+        (1, 1, 1),
+        (100, 1, 64),
+        (8191, 1, 4096),
+        (10**6, 1, 8192),
+        (8192, 4, 1024),
+        (65536, 4, 4096),
+        (3, 4, 1),
+    ],
 )
-def test_places_have_up_to_four_games_a_cycle(games: int, cards: int, places: int) -> None:
+def test_places_of_several_gpus_have_up_to_four_games_a_cycle(games: int, cards: int, places: int) -> None:
     assert places_wanted(replace(Config(), selfplay=SelfplayConfig(games=games)), cards) == places
 
 
 @pytest.fixture
 def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A plan of 24 games that a stand-in plays."""
-    card = pytest.importorskip("azero.gpu.card", reason='numba-cuda is missing (pip install "azero[gpu13]").')
-
-    def stand_in(
-        game: Any, place: Any, settings: Any, network: Any, choice: InferenceChoice, number: int
-    ) -> StandIn:
-        return StandIn(game, place, settings, make_inference(network, game, choice), number)
-
-    monkeypatch.setattr(card, "Card", stand_in)
-    monkeypatch.setattr(on_gpu, "equal_cards", lambda: [0])
-    monkeypatch.setattr(on_gpu, "_COMPILED", set())
-    monkeypatch.setattr(on_gpu, "_REFUSED", set())
-    monkeypatch.setattr(on_gpu, "_GAMES", {})
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda number: (2**30, 2**30))
+    pretend_a_gpu(monkeypatch)
     game, selfplay = make_game("tictactoe"), SelfplayConfig(games=24, opening_fraction=0.5, opening_plies=2)
     config = Config(search=SearchConfig(kind="gumbel", num_simulations=8), selfplay=selfplay)
     choice = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
@@ -96,7 +91,8 @@ def test_a_stage_on_a_gpu_has_the_games_of_the_cpu(plan: Plan) -> None:
     found, expected = SelfPlayOnGpu(plan, said.append).play(watch), SelfPlayHere(plan).play(watch)
     assert_same_records(found.games, expected.games)
     assert said == ["Compiling self-play for the GPU takes a minute or two, at each start."]
-    assert found.stats.games == 24 and found.stats.cache_found > 0
+    assert found.stats.games >= 24 and found.stats.cache_found > 0
+    assert {record.number for record in found.ahead} <= set(range(24))
 
 
 def test_two_gpus_share_a_cycle(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:

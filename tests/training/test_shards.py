@@ -126,7 +126,7 @@ def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
 def test_no_games_are_a_shard_too() -> None:
     empty = Plies(
         **{name: np.empty((0,) * dimensions, dtype) for name, (dtype, dimensions) in COLUMNS.items()}
-    )
+    )._replace(stream=np.empty((0, 2), np.uint64))
     assert load_games(dump_games(empty, GAME.name), "shard").games() == []
 
 
