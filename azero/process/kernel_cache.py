@@ -3,6 +3,9 @@
 Each version of azero has a folder there, which only the user can write. Each file begins with the SHA-256 of
 the rest: a flipped bit is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and
 the files have Numba's own format. Compiled functions of anybody else are left to Numba.
+
+A process that finds no variant of a function of azero compiles it while it holds the function's lock. Others
+that want it wait.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from numba import njit, types
 from numba.core import caching, config
 
@@ -27,6 +31,7 @@ NO_KERNELS = {"cli", "page", "protocols", "studio"}  # rooms that no kernel lies
 CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
 CACHE_DAYS = 14.0  # after which an unused folder is removed
 BUSY_DAYS = 1.0  # a folder used this recently may belong to a running process
+WAIT = 30.0  # seconds for what another process compiles; a function that it failed to compile stays locked
 DIGEST = hashlib.sha256().digest_size
 OURS = "azero"  # first part of the source stamps of functions kept here
 NumbaFiles = caching.IndexDataCacheFile
@@ -61,7 +66,18 @@ class Locator(caching.UserProvidedCacheLocator):
 class ForgivingFiles(NumbaFiles):
     """The index and the compiled variants of one function; without a disk they are compiled each time."""
 
+    @functools.cached_property
+    def _lock(self) -> FileLock:
+        return FileLock(f"{self._index_path}.lock")
+
     def save(self, key: Any, data: Any) -> None:
+        """Write a variant, if possible, for those who wait for it; see `_write_variant`."""
+        try:
+            self._write_variant(key, data)
+        finally:
+            self._lock.release()
+
+    def _write_variant(self, key: Any, data: Any) -> None:
         """Write a variant, if possible; begin a damaged index anew.
 
         A variant for a person's own search is not kept: where its file was not run, nobody could read the
@@ -81,7 +97,21 @@ class ForgivingFiles(NumbaFiles):
                 super().save(key, data)
 
     def load(self, key: Any) -> Any:
-        """Return a variant, or None if there is none that can be read."""
+        """Return a variant, or None if there is none that can be read: then only this process compiles it.
+
+        But for functions of a person's rules, which may be such that Numba compiles and never saves them.
+        """
+        found = self._read_variant(key)
+        if found is None and not self._source_stamp[-1]:
+            with contextlib.suppress(OSError, NotImplementedError, Timeout):  # no disk, or one without locks
+                os.makedirs(os.path.dirname(self._index_path), exist_ok=True)
+                self._lock.acquire(timeout=WAIT)
+            found = self._read_variant(key)
+            if found is not None:
+                self._lock.release()
+        return found
+
+    def _read_variant(self, key: Any) -> Any:
         with contextlib.suppress(Exception):  # a damaged pickle can raise nearly anything
             return super().load(key)
 

@@ -7,12 +7,15 @@ import pickle
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
 from forks import forked
+
+from azero.process import kernel_cache
 
 PLAY = """
 import os, pathlib, resource, sys
@@ -31,6 +34,7 @@ import double
 assert double.double(21) == 42
 print(len(listener.buffer))
 """
+OWN = kernel_cache.OURS, 0, ""  # stamp of a function of azero
 DOUBLE = "from numba import njit\n\n@njit('int64(int64)', cache=True)\ndef double(x):\n    return 2 * x\n"
 
 
@@ -134,3 +138,33 @@ def test_a_file_of_the_users_own_folder_that_is_damaged_is_compiled_again(module
     for path in [*kept(module, "nbi"), *kept(module, "nbc")]:
         path.write_bytes(rng.bytes(80))
     assert compiles(module, own)
+
+
+def test_two_processes_never_compile_the_same(tmp_path: Path) -> None:
+    """Who comes second waits for what the first one writes. Threads with files of their own are the two."""
+    one, other = (kernel_cache.files_of(str(tmp_path), "f", OWN) for _ in range(2))
+    assert one.load("key") is None
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(other.load, "key")
+        with pytest.raises(TimeoutError):
+            waiting.result(0.3)
+        one.save("key", 42)
+        assert waiting.result(30) == 42
+    assert kernel_cache.files_of(str(tmp_path), "f", OWN).load("key") == 42
+
+
+def test_what_another_process_fails_to_compile_is_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel_cache, "WAIT", 0.1)
+    one, other = (kernel_cache.files_of(str(tmp_path), "f", OWN) for _ in range(2))
+    assert one.load("key") is None and other.load("key") is None
+    other.save("key", 42)
+    assert one.load("key") == 42
+
+
+def test_nobody_waits_for_a_person_s_rules(tmp_path: Path) -> None:
+    stamp = kernel_cache.OURS, 0, "digest"
+    one, other = (kernel_cache.files_of(str(tmp_path), "f", stamp) for _ in range(2))
+    assert one.load("key") is None and other.load("key") is None
+    assert not list(tmp_path.glob("*.lock"))
