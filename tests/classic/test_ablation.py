@@ -13,6 +13,7 @@ from azero.cli.hydra_program import compose
 from azero.config.schema import UserError
 
 
+@pytest.mark.long
 def test_every_answer_is_a_recipe_that_can_run() -> None:
     recipe = compose("experiment=connect_four_quick", *ablation.BASE)
     for answer, changes in ablation.answers().items():

@@ -98,6 +98,7 @@ def test_pairs_share_their_payoffs_and_a_cell_its_seed() -> None:
     assert (experiment.play_cell(cell, 5, 2, 1.0).score != one.score).any()
 
 
+@pytest.mark.long
 def test_four_figures_and_a_table_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert experiment.main(["--quick", "--games", "2", "--folder", str(tmp_path)]) == 0

@@ -158,8 +158,9 @@ def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
     report = Told()
     advance(config, until="train", report=report)
     assert digest_of(config) == alone
-    (lost,) = [line for line in report.messages if line.startswith(f"Worker {faults[0]} was lost: ")]
-    assert fault is not stop_for_ever or "it has not answered for 1 s" in lost
+    lost = [line for line in report.messages if line.startswith(f"Worker {faults[0]} was lost: ")]
+    assert len(lost) == 1 or (fault is leak and not lost)  # which may have finished its games before
+    assert fault is not stop_for_ever or "it has not answered for 1 s" in lost[0]
 
 
 def test_a_worker_whose_game_never_ends_is_replaced(

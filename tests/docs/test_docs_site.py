@@ -42,6 +42,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_every_page_and_picture_is_there_and_nothing_comes_from_another_host(site: Path) -> None:
     pages = {
         page.relative_to(site).as_posix(): page.read_text()
@@ -60,6 +61,7 @@ def test_every_page_and_picture_is_there_and_nothing_comes_from_another_host(sit
         assert not re.search(r"\n(- |\d+\. |\|)", prose), f"{name}: a list or a table is not one on the site"
 
 
+@pytest.mark.long
 def test_the_first_screen_has_a_board_and_links_to_all(site: Path) -> None:
     front = (site / "index.html").read_text()
     (frame,) = re.findall(r'<iframe name="board" src="([^"]+)"', front)
@@ -86,6 +88,7 @@ def test_the_first_screen_plays_from_files(site: Path, browser: Any, width: int)
     page.close()
 
 
+@pytest.mark.long
 def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs"), pytest.importorskip("material")
     for name in ("docs", "scripts"):

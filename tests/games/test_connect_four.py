@@ -105,7 +105,7 @@ def test_a_full_column_is_closed(game: Game) -> None:
     assert legal_names(game, play(game, "4 4 4 4 4 4")) == {"1", "2", "3", "5", "6", "7"}
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (5, 4)])
+@pytest.mark.parametrize(("rows", "columns"), [(4, 4), pytest.param(5, 4, marks=pytest.mark.long)])
 def test_small_boards_are_draws_as_published(rows: int, columns: int) -> None:
     assert solve(make_game("connect_four", rows=rows, columns=columns)).value[0] == 0.0
 

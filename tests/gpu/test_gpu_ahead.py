@@ -157,7 +157,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     pretend_a_gpu(monkeypatch)
     monkeypatch.setattr(on_gpu, "hindrance", lambda config: None)
     monkeypatch.setattr(on_gpu, "places_wanted", lambda config, cards: 16)
-    return toy_config(tmp_path, cycles=3)
+    return toy_config(tmp_path, cycles=3, search=SEARCH)
 
 
 def test_an_interrupted_run_has_the_same_games(config: Config, tmp_path: Path) -> None:
@@ -221,9 +221,10 @@ def test_two_gpus_begin_no_games_ahead(config: Config, monkeypatch: pytest.Monke
     "name, options, search",
     [
         ("tictactoe", {}, SearchConfig(kind="puct", num_simulations=8, solver=True, tree_reuse=True)),
-        pytest.param("go", {"size": 4}, SEARCH, marks=pytest.mark.long),  # superko: moves are banned
+        ("go", {"size": 4}, SEARCH),  # superko: moves are banned
     ],
 )
+@pytest.mark.long
 def test_other_searches_and_games_go_on_too(name: str, options: dict[str, int], search: SearchConfig) -> None:
     game = make_game(name, **options)
     before = worker_for(game, search=search)

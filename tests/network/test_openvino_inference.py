@@ -70,6 +70,7 @@ def test_a_cpu_without_bf16_is_not_asked_for_it(monkeypatch: pytest.MonkeyPatch)
         candidates("openvino", "bf16", "cpu")
 
 
+@pytest.mark.long
 @needs_openvino
 def test_it_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     home, work = tmp_path / "home", tmp_path / "work"

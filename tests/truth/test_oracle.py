@@ -355,6 +355,7 @@ def shipped(connect_four: Game) -> dict[str, list[PositionSet]]:
     }
 
 
+@pytest.mark.long
 def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(
     shipped: dict[str, list[PositionSet]],
 ) -> None:
