@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import threading
 import tokenize
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ MAKER = "make_network"
 SHAPES = "make_network(planes_shape, num_actions, options) must return a torch.nn.Module"
 ANSWER = "it must map planes [B, C, H, W] to a pair: policy [B, actions], and value [B], [B, 1] or [B, 3]"
 GUIDE = "docs/your_own_network.md"
+TRACING = threading.Lock()  # torch notes for the whole process what it traces
 CLOSE = 1e-3  # between the answers to a position alone and in a batch
 
 
@@ -120,14 +122,14 @@ def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, fi
 
 @contextmanager
 def traceable() -> Iterator[None]:
-    """Compute attention in plain operations, because no tracer knows torch's fused layer."""
-    fused = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        with torch.no_grad():
+    """Trace in one thread at a time, attention in plain operations: no tracer knows torch's fused layer."""
+    with TRACING, torch.no_grad():
+        fused = torch.backends.mha.get_fastpath_enabled()
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
             yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(fused)
+        finally:
+            torch.backends.mha.set_fastpath_enabled(fused)
 
 
 def check_trace(network: nn.Module, planes_shape: tuple[int, int, int], file: str) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -338,3 +341,23 @@ def test_a_run_of_it_goes_on_plays_and_is_no_page(tmp_path: Path, run_program: R
     )
     other = run_program("loop", *words, *options[1:], "cycles=3", folder=tmp_path)
     assert other.returncode == 2 and "was begun otherwise: network.options" in other.stderr
+
+
+@needs_openvino
+def test_two_threads_may_need_its_graph_at_once(game: Game, transformer: NetworkConfig) -> None:
+    """Workers compile smaller batches when they need them; two that traced together ended a run."""
+    from azero.network.openvino_graph import graph_of
+
+    layers = folded(build_network(transformer, game, seed=1))
+    both, inside = threading.Barrier(2), list[int]()
+
+    def meet(*_: object) -> None:
+        """Be inside the layers together, if that can be."""
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.5)
+            inside.append(threading.get_ident())
+
+    layers.register_forward_pre_hook(meet)
+    with ThreadPoolExecutor() as pool:
+        graphs = list(pool.map(lambda rows: graph_of(layers, (rows, *game.planes_shape), []), (2, 4)))
+    assert [graph.inputs[0].shape[0] for graph in graphs] == [2, 4] and not inside
