@@ -365,6 +365,7 @@ def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(
     assert sum(path_of("connect_four", name).stat().st_size for name in shipped) < 400_000
 
 
+@pytest.mark.long
 def test_no_position_nor_its_mirror_image_is_in_both_collections_or_twice_in_one(
     shipped: dict[str, list[PositionSet]], connect_four: Game
 ) -> None:
