@@ -35,7 +35,7 @@ from azero.gpu.selfplay import SelfPlayOnGpu, equal_cards, hindrance, places_wan
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, ended_and_waiting
 from azero.report.console import Progress
 from azero.run.run import Run
 from azero.training import steps
@@ -156,8 +156,7 @@ def check_stage(arguments: argparse.Namespace) -> None:
 
 def following(plan: Plan, found: PlayedGames) -> Plan:
     """Return the plan of the next cycle, in which games that have begun go on."""
-    done = [record for record in found.ahead if record.stream is None]
-    waiting = [record for record in found.ahead if record.stream is not None]
+    done, waiting = ended_and_waiting(found.ahead)
     numbers = set(range(plan.config.selfplay.games)) - {record.number for record in done}
     return replace(plan, cycle=plan.cycle + 1, numbers=sorted(numbers), done=done, waiting=waiting)
 

@@ -124,7 +124,7 @@ class GpuWorker:
         finally:
             self.hand_over(queue)
         if not self.plays_own().any():
-            self.keep_ahead()
+            self.keep_ahead(queue)
         counts = self.counts() - self.tried
         self.stats.evaluations, self.stats.cache_asked, self.stats.cache_found = counts.tolist()
         self.ended = time.perf_counter()
@@ -141,8 +141,7 @@ class GpuWorker:
             if (status == FULL).any():
                 self.make_room()
             finished = np.flatnonzero((status == FINISHED) & (self.numbers >= 0))
-            for first in range(0, len(finished), COLLECTED):
-                self.collect(finished[first : first + COLLECTED])
+            self.collect(finished)
             if not stop.requested and len(finished):
                 self.begin_next(finished, queue, seeds)
             self.look()
@@ -162,21 +161,12 @@ class GpuWorker:
             self.machine.resume(games)
             self.numbers[: len(numbers)] = numbers
 
-    def keep_ahead(self) -> None:
-        """Copy the games of the next cycle that are under way and have made a move."""
-        others = np.flatnonzero((self.numbers >= 0) & ~self.plays_own())
-        worker = self.machine.places.worker
-        moved = others[self.machine.read(worker.searches)[others, 0] > 0]
-        for first in range(0, len(moved), COLLECTED):
-            chosen = moved[first : first + COLLECTED]
-            some = self.machine.read_places(worker, chosen)
-            self.stats.simulations += int(some.simulations.sum())
-            self.stats.searches += int(some.searches.sum())
-            for row, number in enumerate(self.numbers[chosen].tolist()):
-                mine = place_in(some, row)
-                mine.first_outcome[0] = 0.0
-                record = record_of(mine, 0, number, self.proves)
-                self.ahead.append(record._replace(stream=mine.stream[0]))
+    def keep_ahead(self, queue: GameQueue) -> None:
+        """Keep the games of the next cycle that are under way and have made a move."""
+        others = np.flatnonzero(self.numbers >= self.own)
+        searches = self.machine.read(self.machine.places.worker.searches)[others, 0]
+        self.collect(others[searches > 0])
+        self.hand_over(queue)
         self.in_flight = 0  # the stats have them now
 
     def begin_next(self, chosen: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
@@ -187,20 +177,23 @@ class GpuWorker:
             self.numbers[chosen[: len(numbers)]] = numbers
 
     def collect(self, chosen: np.ndarray) -> None:
-        """Copy the finished games of those places [any] from the GPU, and leave the places empty."""
-        worker = self.machine.read_places(self.machine.places.worker, chosen)
-        self.collected.append((self.numbers[chosen], worker))
+        """Copy the games of those places [any] from the GPU, and leave the places empty."""
+        for first in range(0, len(chosen), COLLECTED):
+            some = chosen[first : first + COLLECTED]
+            worker = self.machine.read_places(self.machine.places.worker, some)
+            self.collected.append((self.numbers[some], worker))
         self.numbers[chosen] = -1
 
     def hand_over(self, queue: GameQueue) -> None:
-        """Hand the collected games to the queue."""
+        """Hand the collected games of this cycle to the queue; keep those of the next one."""
         collected, self.collected = self.collected, []
         for numbers, worker in collected:
             for row, number in enumerate(numbers.tolist()):
                 mine = place_in(worker, row)
                 record = record_of(mine, 0, number, self.proves)
-                self.stats.games += 1
-                self.stats.plies += len(record.actions)
+                if record.stream is None:
+                    self.stats.games += 1
+                    self.stats.plies += len(record.actions)
                 self.stats.simulations += int(mine.simulations[0])
                 self.stats.searches += int(mine.searches[0])
                 if number < self.own:

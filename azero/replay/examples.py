@@ -70,6 +70,14 @@ class GameRecord(NamedTuple):
         return list(zip(*columns, strict=True))
 
 
+def ended_and_waiting(records: Sequence[GameRecord]) -> tuple[list[GameRecord], list[GameRecord]]:
+    """Return the games that have ended, and those that wait to go on."""
+    ended, waiting = list[GameRecord](), list[GameRecord]()
+    for record in records:
+        (ended if record.stream is None else waiting).append(record)
+    return ended, waiting
+
+
 class Plies(NamedTuple):
     """G games and their T plies, one game after the other: the columns of a shard.
 

@@ -29,6 +29,7 @@ from azero.replay.examples import (
     Examples,
     GameRecord,
     Plies,
+    ended_and_waiting,
     examples_of,
     join,
     narrow,
@@ -151,9 +152,7 @@ def write_partial(run: Run, cycle: int, records: Sequence[GameRecord], game_name
 
     Games that have ended and games that wait to go on are in different parts.
     """
-    ended = [record for record in records if record.stream is None]
-    waiting = [record for record in records if record.stream is not None]
-    parts = enumerate(filter(None, (ended, waiting)), len(run.state.partial))
+    parts = enumerate(filter(None, ended_and_waiting(records)), len(run.state.partial))
     return [_write_part(run, cycle, part, games, game_name, partial=True) for part, games in parts]
 
 

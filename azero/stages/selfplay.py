@@ -13,7 +13,7 @@ from azero.games import make_game
 from azero.network.model import unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process.signals import Stopped, StopSignal
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, ended_and_waiting
 from azero.replay.shards import load_partial, write_games, write_partial
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run
@@ -33,8 +33,8 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     game = make_game(config.game.name, **config.game.options)
     network = unpack_network(run.read_player(), "champion", game).network
     choice = ensure_choice(run, config, game, network, report)
-    known, wanted = load_partial(run, game, report.message), config.selfplay.games
-    done = [record for record in known if record.stream is None]
+    done, waiting = ended_and_waiting(load_partial(run, game, report.message))
+    wanted = config.selfplay.games
     numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
     expected = report.last_stat(GAME_SECONDS) or 0.0
     return Plan(
@@ -45,7 +45,7 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
         choice,
         sorted(numbers),
         done,
-        [record for record in known if record.stream is not None and record.number in numbers],
+        [record for record in waiting if record.number in numbers],
         expected,
     )
 

@@ -101,8 +101,8 @@ def play_again(run: Run, report: Reporter, shards: list[ShardEntry]) -> bool:
     time: it is not the disk that damages them.
     """
     kept = [shard for shard in shards if shard in run.state.shards]
-    lost = [entry for entry in run.state.quarantine if entry.cycle == run.state.cycle + 1]
-    lost = [entry for entry in lost if "-partial-" not in entry.file]
+    damaged = (entry for entry in run.state.quarantine if entry.cycle == run.state.cycle + 1)
+    lost = [entry for entry in damaged if "-partial-" not in entry.file]
     if len(kept) == len(shards) or len(lost) > len(shards) or run.state.player is not None:
         return False
     others = [shard for shard in run.state.shards if shard not in kept]

@@ -316,7 +316,7 @@ def workers_wanted(config: Config, device: str) -> int:
 
 
 def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> GameRecord:
-    """Return a copy of the record of the finished game in that place.
+    """Return a copy of the record of the game in that place. If it has not ended, it waits to go on.
 
     Args:
         worker: the games in flight.
@@ -324,6 +324,7 @@ def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> 
         proves: whether searches prove values.
     """
     plies, pairs = int(worker.ply[place]), int(worker.targets[place])
+    ended = worker.status[place] == FINISHED
     return GameRecord(
         number=number,
         states=worker.states[place, :plies].copy(),
@@ -334,8 +335,9 @@ def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> 
         target_weights=worker.target_weights[place, :pairs].copy(),
         root_value=worker.root_value[place, :plies].copy(),
         searched=worker.searched[place, :plies].copy(),
-        first_outcome=float(worker.first_outcome[place]),
+        first_outcome=float(worker.first_outcome[place]) if ended else 0.0,
         proven=worker.proven[place, :plies].copy() if proves else None,
+        stream=None if ended else worker.stream[place].copy(),
     )
 
 
