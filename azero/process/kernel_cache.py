@@ -1,8 +1,9 @@
 """Keep azero's compiled functions, and those of a user's rules, in a folder of their own.
 
-Each version of azero has a folder there, which only the user can write. Each file begins with the SHA-256 of
-the rest: a flipped bit is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and
-the files have Numba's own format. Compiled functions of anybody else are left to Numba.
+Each version of azero has a folder there, which only the user can write; all its installations and
+checkouts with the same Numba share that folder. Each file begins with the SHA-256 of the rest: a flipped bit
+is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and the files have Numba's
+own format. Compiled functions of anybody else are left to Numba.
 
 A process that finds no variant of a function of azero compiles it while it holds the function's lock. Others
 that want it wait.
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from numba import njit, types
+from numba import __version__, njit, types
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]
@@ -45,7 +46,10 @@ class Locator(caching.UserProvidedCacheLocator):
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
-        self._cache_path = os.path.join(kernel_folder(), self.get_suitable_cache_subpath(py_file))
+        room = Path(py_file).parent
+        own = room.is_relative_to(PACKAGE)  # then wherever the package lies
+        place = room.relative_to(PACKAGE) if own else self.get_suitable_cache_subpath(py_file)
+        self._cache_path = os.path.join(kernel_folder(), place)
 
     def ensure_cache_path(self) -> None:
         """Make the folder, if possible."""
@@ -53,14 +57,15 @@ class Locator(caching.UserProvidedCacheLocator):
             super().ensure_cache_path()
 
     def get_source_stamp(self) -> Any:
-        """Return what a kept function must have been compiled from; Numba's stamp covers the one file."""
-        return OURS, super().get_source_stamp(), STAMPS.get(os.path.abspath(self._py_file), "")
+        """Return what a kept function must have been compiled from: its file, or all files of the rules."""
+        rules = STAMPS.get(self._py_file, "")
+        return OURS, "" if rules else digest_of(self._py_file), rules
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Locator | None:
         """Return a locator for a function that is kept here, None for any other."""
         path = os.path.abspath(py_file)
-        return cls(py_func, py_file) if path in STAMPS or path.startswith(f"{PACKAGE}{os.sep}") else None
+        return cls(py_func, path) if path in STAMPS or Path(path).is_relative_to(PACKAGE) else None
 
 
 class ForgivingFiles(NumbaFiles):
@@ -178,13 +183,19 @@ def own_folder() -> Path | None:
 
 
 @functools.cache
+def digest_of(file: str) -> str:
+    """Return a digest of a file as it is when its first function is defined."""
+    return hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()
+
+
+@functools.cache
 def sources_digest() -> str:
-    """Return one digest of all Python files of this package that a kernel may depend on.
+    """Return one digest of Numba's version and of all Python files of this package that a kernel may depend on.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
     of another file. A change in a room without kernels compiles nothing.
     """
-    digest = hashlib.blake2b(digest_size=8)
+    digest = hashlib.blake2b(__version__.encode(), digest_size=8)
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent == PACKAGE or path.relative_to(PACKAGE).parts[0] in NO_KERNELS:
             continue

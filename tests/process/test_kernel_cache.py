@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import resource
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -104,18 +105,23 @@ def test_a_function_of_somebody_else_is_left_to_numba(module: Path) -> None:
     assert pickle.loads(index.read_bytes()) == numba.__version__  # azero's begin with a checksum
 
 
-def test_functions_of_azero_are_kept_in_its_folder_with_the_digest_of_its_sources(module: Path) -> None:
+def test_two_copies_of_azero_share_what_is_compiled(module: Path) -> None:
+    """In a folder named by the digest of the sources; where the copies lie and how old they are is no matter."""
     code = (
-        "import azero.kernels.hashing as hashing; from azero.process import kernel_cache\n"
-        "print(hashing.hash_words._cache.cache_path, kernel_cache.sources_digest())"
+        "import azero.kernels.hashing as hashing, numpy; from azero.process import kernel_cache\n"
+        "hashing.hash_words(numpy.zeros(1, numpy.uint64))\n"
+        "stats = hashing.hash_words.stats\n"
+        "print(len(stats.cache_hits), stats.cache_path, kernel_cache.sources_digest())"
     )
+    copy, pycache = module / "copy", shutil.ignore_patterns("__pycache__", "shipped")
+    shutil.copytree(kernel_cache.PACKAGE, copy / "azero", ignore=pycache, copy_function=shutil.copyfile)
     known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
     known["XDG_CACHE_HOME"] = str(module / "home")
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=known, capture_output=True, text=True, timeout=120
-    )
-    place, digest = done.stdout.split()
-    assert f"{module}/home/azero/numba/{digest}/kernels_" in place
+    for hits, source in enumerate([kernel_cache.PACKAGE.parent, copy]):
+        known["PYTHONPATH"] = str(source)
+        said = subprocess.check_output([sys.executable, "-c", code], env=known, text=True, timeout=120)
+        found, place, digest = said.split()
+        assert (int(found), place) == (hits, f"{module}/home/azero/numba/{digest}/kernels")
 
 
 def test_a_full_disk_does_no_harm(module: Path) -> None:

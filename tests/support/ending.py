@@ -43,10 +43,11 @@ def interrupt(
 ) -> Ended:
     """Run a program in a terminal and press Ctrl-C `delay` seconds after it has shown `pattern`.
 
-    Without a pattern the time counts from the start of the import of azero, which takes over the signal. The
-    second press waits for the answer to the first, because Python sees two quick signals as one.
+    Without a pattern the time counts from the start of the import of azero, which takes Python's handler of the
+    signal away; a look may come too late for that handler, or in the moment before it is there. The second
+    press waits for the answer to the first, because Python sees two quick signals as one.
     """
-    mark = uuid.uuid4().hex
+    mark, caught, free = uuid.uuid4().hex, False, 0.0
     child, terminal = pty.fork()
     if child == 0:
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # see `signals_of`
@@ -65,9 +66,11 @@ def interrupt(
                 break
             shown += read
         if not due:
-            python_began, catches = signals_of(child)
-            if re.search(pattern, shown) if pattern else python_began and not catches:
-                due = time.monotonic() + delay
+            (python_began, catches), now = signals_of(child), time.monotonic()
+            caught |= python_began and catches
+            free = (free or now) if python_began and not catches else 0.0
+            if re.search(pattern, shown) if pattern else free and (caught or now > free + 0.2):
+                due = now + delay
         if due and times and time.monotonic() >= due:
             if not at:
                 pressed_at, at = len(shown), time.monotonic()
