@@ -2,11 +2,12 @@
 
 It is compiled in a process of its own, where Numba finds nothing compiled before, does not optimise, and
 takes the processor for a generic one. Code from its cache is this machine's, and optimised code assumes
-pointers of 64 bits. Two builds give the same bytes.
+pointers of 64 bits. Two builds give the same bytes, so what is built is kept.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -25,9 +26,11 @@ from azero.export.kernels import entry_points, memory_of, name_of
 from azero.export.machine_code import NamedMemory, build_object
 from azero.export.marks import ActionCells, find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
-from azero.games import make_game
+from azero.games import make_game, rules_digest
 from azero.games.game import Game
 from azero.players.pv_mcts import as_played
+from azero.process.kernel_cache import kernel_folder
+from azero.run.disk import digest, replacing
 from azero.search.algorithm import find_kind, with_kind
 from azero.search.tree import node_bytes
 
@@ -61,7 +64,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         UserError: the game cannot be exported, or its rules cannot be compiled.
     """
     game, searches, task = task_of(name, options, search, network)
-    wasm, memory = compile_apart(task)
+    wasm, memory = compile_once(task)
     assert game.board is not None
     layout = {
         "game": game.name,
@@ -116,6 +119,30 @@ def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
     searches = [as_played(with_kind(search, kind), game) for kind in kinds]
     most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes(game, game.num_actions) - 1)
     return [replace(each, num_simulations=most) for each in searches]
+
+
+def compile_once(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Return what `compile_apart` returns for a page, and keep it beside this version's kernels.
+
+    All champions of a recipe have the same module, for their weights are not in it. It takes a quarter of a
+    minute or more. A person's own search is compiled each time.
+    """
+    if any(search["kind"].endswith(".py") for search in task["searches"]):
+        return compile_apart(task)
+    key = digest(json.dumps([task, rules_digest(task["name"]), sys.version]).encode())
+    place = Path(kernel_folder(), "modules", key)
+    with contextlib.suppress(OSError, ValueError):  # not there, or damaged
+        checksum, kept = place.read_bytes().split(b"\n", 1)
+        if checksum.decode() == digest(kept):
+            memory, wasm = kept.split(b"\n", 1)
+            return wasm, json.loads(memory)
+    wasm, described = compile_apart(task)
+    kept = json.dumps(described).encode() + b"\n" + wasm
+    with contextlib.suppress(OSError):
+        place.parent.mkdir(exist_ok=True)
+        with replacing(place, synced=False) as temporary:
+            temporary.write_bytes(digest(kept).encode() + b"\n" + kept)
+    return wasm, described
 
 
 def compile_apart(task: dict[str, Any], weights: np.ndarray | None = None) -> tuple[bytes, dict[str, Any]]:

@@ -190,7 +190,7 @@ def digest_of(file: str) -> str:
 
 @functools.cache
 def sources_digest() -> str:
-    """Return one digest of Numba's version and of all Python files of this package that a kernel may depend on.
+    """Return a digest of Numba's version and of all Python files of this package that kernels may depend on.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
     of another file. A change in a room without kernels compiles nothing.

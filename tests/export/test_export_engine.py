@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -24,9 +25,10 @@ from places import CROWNING, DOUBLE_MOVE, FROM_TO, OWN_GAMES, PROJECT, SUPPORT
 from searching import columns_of, thought_of
 
 from azero.config.schema import SearchConfig, UserError
+from azero.export import module as building
 from azero.export.kernels import write_considered_visits
 from azero.export.marks import AND, cell_of, find_cells, find_mark_bits, write_marks
-from azero.export.module import Module, make_module
+from azero.export.module import Module, compile_apart, make_module, task_of
 from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
@@ -250,9 +252,40 @@ def test_a_search_of_users_is_the_same_in_a_page(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_two_builds_give_the_same_bytes() -> None:
-    code = hashed_code(make_game("tictactoe"))
-    one, other = (make_module("tictactoe", {}, PUCT, code) for _ in range(2))
-    assert one == other
+    _, _, task = task_of("tictactoe", {}, PUCT, hashed_code(make_game("tictactoe")))
+    assert compile_apart(task) == compile_apart(task)
+
+
+@pytest.mark.parametrize("damage", [0, 70, -1])
+def test_what_is_built_is_kept_and_what_is_damaged_is_built_again(
+    damage: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A byte of the checksum, of the layout and of the module."""
+    built: list[dict[str, Any]] = []
+
+    def build(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+        built.append(task)
+        return b"module\n\0", {"bytes": len(built)}
+
+    def made(name: str = "tictactoe", search: SearchConfig = PUCT) -> Module:
+        return make_module(name, {}, search, hashed_code(make_game(name)))
+
+    monkeypatch.setattr(building, "compile_apart", build)
+    monkeypatch.setattr(building, "kernel_folder", lambda: str(tmp_path))
+    first = made()
+    assert first == made() and first.layout["bytes"] == 1
+    assert made(search=GUMBEL) != first and made(CROWNING).layout["bytes"] == 3
+    own = SearchConfig(kind=str(SUPPORT / "toy_search.py"), tree_reuse=False, options={"exploration": 2.0})
+    assert [made(search=own).layout["bytes"] for _ in range(2)] == [4, 5]
+    assert len(built) == 5
+    for file in (tmp_path / "modules").iterdir():
+        content = bytearray(file.read_bytes())
+        content[damage] ^= 1
+        file.write_bytes(content)
+    assert made().layout["bytes"] == 6
+    assert made().layout["bytes"] == 6
+    monkeypatch.setattr(building, "kernel_folder", lambda: os.devnull)
+    assert made().layout["bytes"] == 7
 
 
 def test_sequential_halving_is_the_same() -> None:

@@ -106,7 +106,7 @@ def test_a_function_of_somebody_else_is_left_to_numba(module: Path) -> None:
 
 
 def test_two_copies_of_azero_share_what_is_compiled(module: Path) -> None:
-    """In a folder named by the digest of the sources; where the copies lie and how old they are is no matter."""
+    """In a folder named by the digest of the sources, wherever the copies lie and however old they are."""
     code = (
         "import azero.kernels.hashing as hashing, numpy; from azero.process import kernel_cache\n"
         "hashing.hash_words(numpy.zeros(1, numpy.uint64))\n"

@@ -43,9 +43,9 @@ def interrupt(
 ) -> Ended:
     """Run a program in a terminal and press Ctrl-C `delay` seconds after it has shown `pattern`.
 
-    Without a pattern the time counts from the start of the import of azero, which takes Python's handler of the
-    signal away; a look may come too late for that handler, or in the moment before it is there. The second
-    press waits for the answer to the first, because Python sees two quick signals as one.
+    Without a pattern the time counts from the start of the import of azero, which takes Python's handler of
+    the signal away; a look may come too late for that handler, or in the moment before it is there. The
+    second press waits for the answer to the first, because Python sees two quick signals as one.
     """
     mark, caught, free = uuid.uuid4().hex, False, 0.0
     child, terminal = pty.fork()
