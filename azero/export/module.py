@@ -26,10 +26,10 @@ from azero.export.kernels import entry_points, memory_of, name_of
 from azero.export.machine_code import NamedMemory, build_object
 from azero.export.marks import ActionCells, find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
-from azero.games import make_game, rules_digest
+from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import as_played
-from azero.process.kernel_cache import kernel_folder
+from azero.process.kernel_cache import kernel_folder, sources_digest
 from azero.run.disk import digest, replacing
 from azero.search.algorithm import find_kind, with_kind
 from azero.search.tree import node_bytes
@@ -65,6 +65,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
     """
     game, searches, task = task_of(name, options, search, network)
     wasm, memory = compile_once(task)
+    del memory["sources"]
     assert game.board is not None
     layout = {
         "game": game.name,
@@ -124,12 +125,12 @@ def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
 def compile_once(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """Return what `compile_apart` returns for a page, and keep it beside this version's kernels.
 
-    All champions of a recipe have the same module, for their weights are not in it. It takes a quarter of a
-    minute or more. A person's own search is compiled each time.
+    All champions of a recipe have the same module, for their weights are not in it. Compiling takes a quarter
+    of a minute or more. A person's own game or search, which may read any file, is compiled each time.
     """
-    if any(search["kind"].endswith(".py") for search in task["searches"]):
+    if task["name"] not in SHIPPED or any(search["kind"].endswith(".py") for search in task["searches"]):
         return compile_apart(task)
-    key = digest(json.dumps([task, rules_digest(task["name"]), sys.version]).encode())
+    key = digest(json.dumps([task, sys.version]).encode())
     place = Path(kernel_folder(), "modules", key)
     with contextlib.suppress(OSError, ValueError):  # not there, or damaged
         checksum, kept = place.read_bytes().split(b"\n", 1)
@@ -137,11 +138,12 @@ def compile_once(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
             memory, wasm = kept.split(b"\n", 1)
             return wasm, json.loads(memory)
     wasm, described = compile_apart(task)
-    kept = json.dumps(described).encode() + b"\n" + wasm
-    with contextlib.suppress(OSError):
-        place.parent.mkdir(exist_ok=True)
-        with replacing(place, synced=False) as temporary:
-            temporary.write_bytes(digest(kept).encode() + b"\n" + kept)
+    if described["sources"] == sources_digest():  # they have not changed since this process began
+        kept = json.dumps(described).encode() + b"\n" + wasm
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(exist_ok=True)
+            with replacing(place, synced=False) as temporary:
+                temporary.write_bytes(digest(kept).encode() + b"\n" + kept)
     return wasm, described
 
 
@@ -224,4 +226,4 @@ if __name__ == "__main__":
         (place / "module.wasm").write_bytes(wasm)
     except UserError as error:
         answer = {"refused": str(error)}
-    (place / "answer.json").write_text(json.dumps(answer))
+    (place / "answer.json").write_text(json.dumps(answer | {"sources": sources_digest()}))

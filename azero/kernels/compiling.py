@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -93,7 +93,5 @@ def note_compiled(kind: str) -> None:
 
 
 def _note(kind: str) -> Path:
-    """Return the note's file, beside the compiled code and like that named for the path of the sources."""
-    folder = Path(kernel_folder())
-    sources = hashlib.blake2b(str(Path(__file__).parent).encode(), digest_size=4).hexdigest()
-    return folder / f"selfplay-{kind}-{sources}"
+    """Return the note's file, beside the compiled code and like that one for each version of Python."""
+    return Path(kernel_folder()) / f"selfplay-{kind}-{sys.implementation.cache_tag}"

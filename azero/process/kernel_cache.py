@@ -1,7 +1,7 @@
 """Keep azero's compiled functions, and those of a user's rules, in a folder of their own.
 
 Each version of azero has a folder there, which only the user can write; all its installations and
-checkouts with the same Numba share that folder. Each file begins with the SHA-256 of the rest: a flipped bit
+checkouts with the same tools share it. Each file begins with the SHA-256 of the rest: a flipped bit
 is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and the files have Numba's
 own format. Compiled functions of anybody else are left to Numba.
 
@@ -23,8 +23,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import llvmlite
+import numba
+import numpy as np
 from filelock import FileLock, Timeout
-from numba import __version__, njit, types
+from numba import njit, types
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]
@@ -46,9 +49,10 @@ class Locator(caching.UserProvidedCacheLocator):
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         super().__init__(py_func, py_file)
-        room = Path(py_file).parent
-        own = room.is_relative_to(PACKAGE)  # then wherever the package lies
-        place = room.relative_to(PACKAGE) if own else self.get_suitable_cache_subpath(py_file)
+        if py_file in STAMPS:
+            place = self.get_suitable_cache_subpath(py_file)
+        else:
+            place = str(Path(py_file).relative_to(PACKAGE).parent)
         self._cache_path = os.path.join(kernel_folder(), place)
 
     def ensure_cache_path(self) -> None:
@@ -57,9 +61,9 @@ class Locator(caching.UserProvidedCacheLocator):
             super().ensure_cache_path()
 
     def get_source_stamp(self) -> Any:
-        """Return what a kept function must have been compiled from: its file, or all files of the rules."""
-        rules = STAMPS.get(self._py_file, "")
-        return OURS, "" if rules else digest_of(self._py_file), rules
+        """Return what a kept function must have been compiled from: its file, and all files of the rules."""
+        content = Path(self._py_file).read_bytes()
+        return OURS, hashlib.sha256(content).hexdigest(), STAMPS.get(self._py_file, "")
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Locator | None:
@@ -94,12 +98,12 @@ class ForgivingFiles(NumbaFiles):
             return
         with contextlib.suppress(OSError):
             try:
-                super().save(key, data)
+                super().save(key, (self._source_stamp, key, data))
             except OSError:
                 raise
             except Exception:
                 self.flush()
-                super().save(key, data)
+                super().save(key, (self._source_stamp, key, data))
 
     def load(self, key: Any) -> Any:
         """Return a variant, or None if there is none that can be read: then only this process compiles it.
@@ -117,8 +121,11 @@ class ForgivingFiles(NumbaFiles):
         return found
 
     def _read_variant(self, key: Any) -> Any:
+        """Return what was kept under this key, if it is that: the index may be newer than what it names."""
         with contextlib.suppress(Exception):  # a damaged pickle can raise nearly anything
-            return super().load(key)
+            stamp, kept_key, data = super().load(key)
+            if (stamp, kept_key) == (self._source_stamp, key):
+                return data
 
 
 class CheckedFiles(ForgivingFiles):
@@ -167,13 +174,21 @@ def files_of(cache_path: str, filename_base: str, source_stamp: Any) -> NumbaFil
 def kernel_folder() -> str:
     """Return the folder of compiled kernels; a path where nothing can be written if there is none."""
     chosen = config.CACHE_DIR  # type: ignore[attr-defined]  # missing in Numba's stubs
-    return os.path.join(chosen, f"azero-{sources_digest()}") if chosen else str(own_folder() or os.devnull)
+    return os.path.join(chosen, f"azero-{version_digest()}") if chosen else str(own_folder() or os.devnull)
+
+
+def version_digest() -> str:
+    """Return a digest of what compiled code depends on: sources and tools. Names of files tell Python's."""
+    tools = [numba.__version__, llvmlite.__version__, np.__version__]
+    settings = [config.USING_SVML, config.OPT, config.BOUNDSCHECK]  # type: ignore[attr-defined]
+    text = f"{sources_digest()} {tools} {settings}"
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 @functools.cache
 def own_folder() -> Path | None:
     """Return this version's folder, after removing those of versions no longer used."""
-    digest = sources_digest()
+    digest = version_digest()
     for parent in cache_parents():
         folder = make_folder(parent, digest)
         if folder is not None:
@@ -183,19 +198,13 @@ def own_folder() -> Path | None:
 
 
 @functools.cache
-def digest_of(file: str) -> str:
-    """Return a digest of a file as it is when its first function is defined."""
-    return hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()
-
-
-@functools.cache
 def sources_digest() -> str:
-    """Return a digest of Numba's version and of all Python files of this package that kernels may depend on.
+    """Return a digest of all Python files of this package that a kernel may depend on.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
     of another file. A change in a room without kernels compiles nothing.
     """
-    digest = hashlib.blake2b(__version__.encode(), digest_size=8)
+    digest = hashlib.blake2b(digest_size=8)
     for path in sorted(PACKAGE.rglob("*.py")):
         if path.parent == PACKAGE or path.relative_to(PACKAGE).parts[0] in NO_KERNELS:
             continue

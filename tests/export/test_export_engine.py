@@ -35,6 +35,7 @@ from azero.games.game import Game
 from azero.games.kit.board import FIRST, NO_CELL, SECOND
 from azero.games.playing import GameInProgress
 from azero.players import make_player
+from azero.process.kernel_cache import sources_digest
 from azero.search.gumbel import make_gumbel, visit_sequence
 
 ENGINE = PROJECT / "azero" / "export" / "static" / "engine.js"
@@ -262,10 +263,11 @@ def test_what_is_built_is_kept_and_what_is_damaged_is_built_again(
 ) -> None:
     """A byte of the checksum, of the layout and of the module."""
     built: list[dict[str, Any]] = []
+    sources = [sources_digest()]
 
     def build(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
         built.append(task)
-        return b"module\n\0", {"bytes": len(built)}
+        return b"module\n\0", {"bytes": len(built), "sources": sources[-1]}
 
     def made(name: str = "tictactoe", search: SearchConfig = PUCT) -> Module:
         return make_module(name, {}, search, hashed_code(make_game(name)))
@@ -274,18 +276,22 @@ def test_what_is_built_is_kept_and_what_is_damaged_is_built_again(
     monkeypatch.setattr(building, "kernel_folder", lambda: str(tmp_path))
     first = made()
     assert first == made() and first.layout["bytes"] == 1
-    assert made(search=GUMBEL) != first and made(CROWNING).layout["bytes"] == 3
+    assert made(search=GUMBEL).layout["bytes"] == 2
     own = SearchConfig(kind=str(SUPPORT / "toy_search.py"), tree_reuse=False, options={"exploration": 2.0})
-    assert [made(search=own).layout["bytes"] for _ in range(2)] == [4, 5]
-    assert len(built) == 5
+    assert [made(search=own).layout["bytes"] for _ in range(2)] == [3, 4]
+    assert made(CROWNING).layout["bytes"] == 5 and made(CROWNING).layout["bytes"] == 6
+    sources.append("changed since")
+    assert [made("hex").layout["bytes"] for _ in range(2)] == [7, 8]
+    sources.pop()
+    assert len(built) == 8 and len([*(tmp_path / "modules").iterdir()]) == 2
     for file in (tmp_path / "modules").iterdir():
         content = bytearray(file.read_bytes())
         content[damage] ^= 1
         file.write_bytes(content)
-    assert made().layout["bytes"] == 6
-    assert made().layout["bytes"] == 6
+    assert made().layout["bytes"] == 9
+    assert made().layout["bytes"] == 9
     monkeypatch.setattr(building, "kernel_folder", lambda: os.devnull)
-    assert made().layout["bytes"] == 7
+    assert made().layout["bytes"] == 10
 
 
 def test_sequential_halving_is_the_same() -> None:

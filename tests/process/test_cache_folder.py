@@ -14,7 +14,7 @@ import pytest
 from numba.core import config
 
 import azero
-from azero.process.kernel_cache import kernel_folder, own_folder, sources_digest
+from azero.process.kernel_cache import kernel_folder, own_folder, version_digest
 
 PACKAGE = Path(azero.__file__).parent
 
@@ -32,14 +32,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_the_folder_is_the_users_own_and_named_by_a_digest_of_the_sources(home: Path) -> None:
     folder = own_folder()
-    assert folder == home / "azero" / "numba" / sources_digest()
+    assert folder == home / "azero" / "numba" / version_digest()
     assert folder.stat().st_mode & 0o077 == 0
     assert kernel_folder() == str(folder)
 
 
 def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", "/somewhere")
-    assert kernel_folder() == f"/somewhere/azero-{sources_digest()}"
+    assert kernel_folder() == f"/somewhere/azero-{version_digest()}"
     assert not home.exists()
 
 

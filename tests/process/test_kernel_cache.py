@@ -111,17 +111,18 @@ def test_two_copies_of_azero_share_what_is_compiled(module: Path) -> None:
         "import azero.kernels.hashing as hashing, numpy; from azero.process import kernel_cache\n"
         "hashing.hash_words(numpy.zeros(1, numpy.uint64))\n"
         "stats = hashing.hash_words.stats\n"
-        "print(len(stats.cache_hits), stats.cache_path, kernel_cache.sources_digest())"
+        "print(len(stats.cache_hits), stats.cache_path, kernel_cache.version_digest(), hashing.__file__)"
     )
     copy, pycache = module / "copy", shutil.ignore_patterns("__pycache__", "shipped")
     shutil.copytree(kernel_cache.PACKAGE, copy / "azero", ignore=pycache, copy_function=shutil.copyfile)
     known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
     known["XDG_CACHE_HOME"] = str(module / "home")
+    command = [sys.executable, "-c", code]
     for hits, source in enumerate([kernel_cache.PACKAGE.parent, copy]):
-        known["PYTHONPATH"] = str(source)
-        said = subprocess.check_output([sys.executable, "-c", code], env=known, text=True, timeout=120)
-        found, place, digest = said.split()
+        said = subprocess.check_output(command, env=known, cwd=source, text=True, timeout=120)
+        found, place, digest, file = said.split()
         assert (int(found), place) == (hits, f"{module}/home/azero/numba/{digest}/kernels")
+        assert file == f"{source}/azero/kernels/hashing.py"
 
 
 def test_a_full_disk_does_no_harm(module: Path) -> None:
@@ -174,3 +175,14 @@ def test_nobody_waits_for_a_person_s_rules(tmp_path: Path) -> None:
     one, other = (kernel_cache.files_of(str(tmp_path), "f", stamp) for _ in range(2))
     assert one.load("key") is None and other.load("key") is None
     assert not list(tmp_path.glob("*.lock"))
+
+
+def test_an_index_that_is_newer_than_what_it_names_is_not_believed(tmp_path: Path) -> None:
+    """As after a kill between the two files: the index is of the new rules, the code of the old ones."""
+    old, new = (kernel_cache.files_of(str(tmp_path), "f", (*OWN[:2], rules)) for rules in ("old", "new"))
+    old.save("key", "old code")
+    assert old.load("key") == "old code"
+    new._save_index({"key": "f.1.nbc"})
+    assert new.load("key") is None
+    new.save("key", "new code")
+    assert new.load("key") == "new code"

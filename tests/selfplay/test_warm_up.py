@@ -82,16 +82,6 @@ def test_seconds_of_compiling_are_those_in_which_any_thread_compiles(monkeypatch
     assert timer.seconds == 6.0
 
 
-def test_another_checkout_has_a_note_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numba keys what it keeps by the path of the sources, so a second checkout compiles again."""
-    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
-    note_compiled("puct")
-    monkeypatch.setattr(kernels, "_RUN_HERE", set())
-    assert compiled_before("puct")
-    monkeypatch.setattr(kernels, "__file__", "/elsewhere/azero/kernels/compiling.py")
-    assert not compiled_before("puct")
-
-
 def test_each_kind_of_search_is_noted_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernels, "_RUN_HERE", set())
