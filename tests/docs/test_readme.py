@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -106,6 +107,18 @@ def write_program(path: Path, text: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
+    return make_checkout(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Such a folder in which tic-tac-toe was learned."""
+    folder = make_checkout(tmp_path_factory.mktemp("trained"))
+    run("azero loop", folder)
+    return folder
+
+
+def make_checkout(tmp_path: Path) -> Path:
     """Make a folder like this checkout after set-up. azero comes from the path, compiled already."""
     for name in ("scripts", "tests", "pyproject.toml", "constraints.txt", "README.md"):
         (tmp_path / name).symlink_to(PROJECT / name)
@@ -141,10 +154,11 @@ def run(command: str, folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_every_command_runs(page: str, checkout: Path) -> None:
+def test_every_command_runs(page: str, checkout: Path, trained: Path) -> None:
     assert commands(page)
-    if page != "README.md":
-        run("azero loop", checkout)  # the reader has a tictactoe run by then
+    if page != "README.md":  # the reader has a tictactoe run by then
+        for kept in ("checkpoints", "data"):
+            shutil.copytree(trained / kept, checkout / kept)
     for command in commands(page):
         run(command, checkout)
     runs = {path.parent.name for path in (checkout / "checkpoints").glob("*/state.json")}
