@@ -105,19 +105,6 @@ def write_program(path: Path, text: str) -> None:
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    return make_checkout(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Such a folder in which tic-tac-toe was learned."""
-    folder = make_checkout(tmp_path_factory.mktemp("trained"))
-    run("azero loop", folder)
-    return folder
-
-
 def make_checkout(tmp_path: Path) -> Path:
     """Make a folder like this checkout after set-up. azero comes from the path, compiled already."""
     for name in ("scripts", "tests", "pyproject.toml", "constraints.txt", "README.md"):
@@ -131,6 +118,14 @@ def make_checkout(tmp_path: Path) -> Path:
     for extra in ("core", "dev"):
         (tmp_path / ".venv" / f"installed-{extra}").write_text(wanted)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder like this checkout in which tic-tac-toe was learned."""
+    folder = make_checkout(tmp_path_factory.mktemp("trained"))
+    run("azero loop", folder)
+    return folder
 
 
 def run(command: str, folder: Path) -> None:
@@ -154,8 +149,9 @@ def run(command: str, folder: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_every_command_runs(page: str, checkout: Path, trained: Path) -> None:
+def test_every_command_runs(page: str, tmp_path: Path, trained: Path) -> None:
     assert commands(page)
+    checkout = make_checkout(tmp_path)
     if page != "README.md":  # the reader has a tictactoe run by then
         for kept in ("checkpoints", "data"):
             shutil.copytree(trained / kept, checkout / kept)
