@@ -65,7 +65,6 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
     """
     game, searches, task = task_of(name, options, search, network)
     wasm, memory = compile_once(task)
-    del memory["sources"]
     assert game.board is not None
     layout = {
         "game": game.name,
@@ -128,17 +127,17 @@ def compile_once(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     All champions of a recipe have the same module, for their weights are not in it. Compiling takes a quarter
     of a minute or more. A person's own game or search, which may read any file, is compiled each time.
     """
-    if task["name"] not in SHIPPED or any(search["kind"].endswith(".py") for search in task["searches"]):
-        return compile_apart(task)
-    key = digest(json.dumps([task, sys.version]).encode())
-    place = Path(kernel_folder(), "modules", key)
-    with contextlib.suppress(OSError, ValueError):  # not there, or damaged
-        checksum, kept = place.read_bytes().split(b"\n", 1)
-        if checksum.decode() == digest(kept):
-            memory, wasm = kept.split(b"\n", 1)
-            return wasm, json.loads(memory)
+    own = task["name"] not in SHIPPED or any(search["kind"].endswith(".py") for search in task["searches"])
+    place = Path(kernel_folder(), "modules", digest(json.dumps([task, sys.version]).encode()))
+    if not own:
+        with contextlib.suppress(OSError, ValueError):  # not there, or damaged
+            checksum, kept = place.read_bytes().split(b"\n", 1)
+            if checksum.decode() == digest(kept):
+                memory, wasm = kept.split(b"\n", 1)
+                return wasm, json.loads(memory)
     wasm, described = compile_apart(task)
-    if described["sources"] == sources_digest():  # they have not changed since this process began
+    unchanged = described.pop("sources") == sources_digest()  # since this process began
+    if unchanged and not own:
         kept = json.dumps(described).encode() + b"\n" + wasm
         with contextlib.suppress(OSError):
             place.parent.mkdir(exist_ok=True)

@@ -1,9 +1,9 @@
 """Keep azero's compiled functions, and those of a user's rules, in a folder of their own.
 
-Each version of azero has a folder there, which only the user can write; all its installations and
-checkouts with the same tools share it. Each file begins with the SHA-256 of the rest: a flipped bit
-is not run but compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and the files have Numba's
-own format. Compiled functions of anybody else are left to Numba.
+Each version of azero has a folder there, which only the user can write; all its installations and checkouts
+with the same tools share it. Each file begins with the SHA-256 of the rest: a flipped bit is not run but
+compiled again. With NUMBA_CACHE_DIR set, that folder lies there, and the files have Numba's own format.
+Compiled functions of anybody else are left to Numba.
 
 A process that finds no variant of a function of azero compiles it while it holds the function's lock. Others
 that want it wait.
@@ -90,13 +90,16 @@ class ForgivingFiles(NumbaFiles):
         """Write a variant, if possible; begin a damaged index anew.
 
         A variant for a person's own search is not kept: where its file was not run, nobody could read the
-        index, which names the class of its record.
+        index, which names the class of its record. Nor is what this process compiles after its sources were
+        edited: it may be code of the new text.
         """
         kinds = getattr(key[0], "args", key[0])  # of a callback the signature, else its arguments
         records = [kind.instance_class for kind in kinds if hasattr(kind, "instance_class")]
         if any(record.__module__ == OWN_SEARCH for record in records):
             return
         with contextlib.suppress(OSError):
+            if times() != first_times():
+                return
             try:
                 super().save(key, (self._source_stamp, key, data))
             except OSError:
@@ -198,18 +201,32 @@ def own_folder() -> Path | None:
 
 
 @functools.cache
+def sources() -> tuple[Path, ...]:
+    """Return all Python files of this package that a kernel may depend on: those of rooms with kernels."""
+    inside = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE]
+    return tuple(sorted(path for path in inside if path.relative_to(PACKAGE).parts[0] not in NO_KERNELS))
+
+
+@functools.cache
 def sources_digest() -> str:
-    """Return a digest of all Python files of this package that a kernel may depend on.
+    """Return a digest of those files as they were when this process first asked.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
     of another file. A change in a room without kernels compiles nothing.
     """
+    first_times()
     digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.parent == PACKAGE or path.relative_to(PACKAGE).parts[0] in NO_KERNELS:
-            continue
+    for path in sources():
         digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+def times() -> list[int]:
+    """Return when each of those files was edited last."""
+    return [path.stat().st_mtime_ns for path in sources()]
+
+
+first_times = functools.cache(times)  # before this process read them
 
 
 def cache_parents() -> Iterator[Path]:

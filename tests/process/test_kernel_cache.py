@@ -22,7 +22,7 @@ PLAY = """
 import os, pathlib, resource, sys
 from azero.process import kernel_cache
 from numba.core import config, event
-own, foreign, most_bytes = sys.argv[1], sys.argv[2] == "True", int(sys.argv[3])
+own, foreign, most_bytes, edited = sys.argv[1], sys.argv[2] == "True", int(sys.argv[3]), sys.argv[4] == "True"
 sys.dont_write_bytecode = True  # Python itself would read the short ones that it writes
 config.CACHE_DIR, os.environ["XDG_CACHE_HOME"] = own, "home"
 kernel_cache.own_folder.cache_clear()
@@ -30,6 +30,9 @@ listener = event.RecordingListener()
 event.register("numba:compile", listener)
 if not foreign:  # else no file of azero, nor of a game
     kernel_cache.add_stamp(pathlib.Path("double.py").resolve(), "digest")
+if edited:
+    kernel_cache.sources_digest()
+    kernel_cache.times = list
 resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 import double
 assert double.double(21) == 42
@@ -48,13 +51,17 @@ def module(tmp_path: Path) -> Path:
 
 
 def compiles(
-    module: Path, own: str = "", foreign: bool = False, most_bytes: int = resource.RLIM_INFINITY
+    module: Path,
+    own: str = "",
+    foreign: bool = False,
+    most_bytes: int = resource.RLIM_INFINITY,
+    edited: bool = False,
 ) -> bool:
     """Return whether a new process compiles the function, which must work; its files have a largest size.
 
-    `own` is what NUMBA_CACHE_DIR would say.
+    `own` is what NUMBA_CACHE_DIR would say. `edited`: whether azero's sources are edited meanwhile.
     """
-    command = forked("play", own, str(foreign), str(most_bytes))
+    command = forked("play", own, str(foreign), str(most_bytes), str(edited))
     done = subprocess.run(command, cwd=module, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return int(done.stdout) > 0
@@ -67,6 +74,13 @@ def kept(module: Path, ending: str) -> list[Path]:
 def test_what_is_kept_is_not_compiled_again(module: Path) -> None:
     assert compiles(module)
     assert not compiles(module)
+
+
+def test_what_is_compiled_after_an_edit_is_not_kept(module: Path) -> None:
+    """It may be the code of the new text, and the folder is that of the old."""
+    assert compiles(module, edited=True)
+    assert compiles(module)
+    assert not compiles(module, edited=True)
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
