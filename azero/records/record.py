@@ -187,6 +187,8 @@ def named_game(name: str, options: dict[str, Any]) -> Game:
     Raises:
         UserError: the game is not azero's, an installed package's or OpenSpiel's, or it refuses an option.
     """
+    if name in SHIPPED:  # without a look at all installed packages, which takes longer than to read a game
+        return make_game(name, **options)
     known = [*SHIPPED, *installed_games()]
     if name.startswith(OPENSPIEL) and "file" in f"{name} {options}".lower():
         raise UserError(f"the record is of the game {short(name)}, whose rules are in another file.")
