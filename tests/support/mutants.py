@@ -70,6 +70,10 @@ class PlainCheck(GameCheck):
     def check_compiled(self, looks: list[Any]) -> None:
         """Compare nothing."""
 
+    def is_late(self, part: float = 1.0) -> bool:
+        """Stop at the first finding: only that is told."""
+        return bool(self.findings)
+
 
 def uncompiled(_signature: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that leaves a rule as plain Python, as its own twin."""
