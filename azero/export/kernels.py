@@ -219,7 +219,8 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
     def begin(tree, state, banned, scratch, budget, simulations):
         """Begin a search of the position on the board, which `look` has seen, with an empty tree."""
         reset(rules, tree, 0, state)
-        scratch.banned[:] = banned
+        for action in range(banned.shape[0]):  # as `[:] =` it would take a sixth of a module's compilation
+            scratch.banned[action] = banned[action]
         budget[0] = simulations
         budget[1] = win_at_once(rules, state, scratch.legal, scratch.successor) if solver else NO_WIN
         # with banned moves or a win the root alone is expanded first, as in `Searches.begin`

@@ -25,7 +25,7 @@ from azero.config.schema import OPENSPIEL, SearchConfig, UserError
 from azero.export.kernels import entry_points, memory_of, name_of
 from azero.export.machine_code import NamedMemory, build_object
 from azero.export.marks import ActionCells, find_cells, find_mark_bits
-from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
+from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point, stop_emitting
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import as_played
@@ -201,6 +201,7 @@ def compile_here(
     if own_weights is not None:
         values["weights"] = own_weights
         memory = NamedMemory(values)
+    stop_emitting()
     for entry, function in entry_points(game, played).items():
         bound = values | {"algorithm": values.get(entry.partition("_")[2])}
         texts.append(entry_point(entry, function, bound, memory))
