@@ -73,7 +73,8 @@ def test_kernels_are_compiled_for_four_kinds_of_gpus(kind: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["breakthrough", "chess", "go", "gomoku", "hex", "othello", "tictactoe"])
 def test_each_game_is_compiled(name: str) -> None:
-    check(make_game(name), SearchConfig(kind="gumbel", num_simulations=16), KINDS)
+    oldest_and_newest = [KINDS[0], KINDS[-1]]  # each kind takes a seventh of the time
+    check(make_game(name), SearchConfig(kind="gumbel", num_simulations=16), oldest_and_newest)
 
 
 def test_what_copies_rows_is_compiled() -> None:
