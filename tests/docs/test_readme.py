@@ -1,7 +1,7 @@
 """The documents work as printed: every command and line of Python runs, every link leads somewhere.
 
-The commands run in a folder that looks like a checkout after set-up. Its `.venv/bin/python` starts this
-test's interpreter and adds toy sizes to the settings, so each command takes seconds. docs/your_own_game.md
+The commands run in a folder that looks like a checkout after set-up. Its `.venv/bin/python` is a fork that
+has imported azero, and adds toy sizes to the settings, so each command takes seconds. docs/your_own_game.md
 has tests of its own in test_guide.py.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import BOX, forked
 from places import PROJECT
 
 PAGES = sorted(
@@ -53,18 +55,19 @@ STATUSES = {
 }
 
 PYTHON = f"""#!/usr/bin/env bash
+shopt -s extglob
 case "$*" in
   *--help* | *--cfg*) exec {sys.executable} "$@" ;;
   "-m azero"[.\\ ]@(loop|initialize|selfplay|train|evaluate|estimate)*)
     case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
-    exec {sys.executable} "$@" $size ;;
-  "-m azero studio"*) timeout --preserve-status --signal=INT 20 {sys.executable} "$@" open=false port=0 ;;
+    exec FORK "${{@:2}}" $size ;;
+  "-m azero studio"*) timeout --preserve-status --signal=INT 20 FORK "${{@:2}}" open=false port=0 ;;
+  "-m azero"*) exec FORK "${{@:2}}" ;;
   "-m pytest"*) exec {sys.executable} "$@" --collect-only --quiet -p no:cacheprovider ;;
   *) exec {sys.executable} "$@" ;;
 esac
-""".replace("case", "shopt -s extglob\ncase", 1)
+"""
 PROGRAMS = {
-    "python": PYTHON,
     "azero": '#!/usr/bin/env bash\nexec python -m azero "$@"\n',
     # --inspect reads the event files and ends, where the server would run on
     "tensorboard": f'#!/usr/bin/env bash\nexec {sys.executable} -m tensorboard.main "$@" --inspect\n',
@@ -111,6 +114,8 @@ def make_checkout(tmp_path: Path) -> Path:
         (tmp_path / name).symlink_to(PROJECT / name)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
+    *fork, _ = forked("")
+    write_program(programs / "python", PYTHON.replace("FORK", shlex.join(fork)))
     for name, program in PROGRAMS.items():
         write_program(programs / name, program)
     (programs / "activate").write_text(ACTIVATE)
@@ -132,7 +137,7 @@ def run(command: str, folder: Path) -> None:
     """Run a command of a document in a folder; it must succeed without a traceback."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
     environment["PATH"] = f"{folder / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
-    environment["PYTHONPATH"] = f"{PROJECT}{os.pathsep}{environment.get('PYTHONPATH', '')}"
+    environment[BOX] = "1"
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,

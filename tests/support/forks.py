@@ -3,8 +3,9 @@
 `azero_command("gtp", "game=hex")` is a command for `subprocess` like `python -m azero.gtp game=hex`. It
 starts this file as a small process that asks the server for a fork, lends it its arguments, folder and
 streams, passes signals on and ends with the fork's status. Where the environment has other values of what
-imports read, it becomes the program itself. A fork has no champions that come with azero. How a fresh
-interpreter starts and ends is for the tests of signals, imports and of `azero`, which start one.
+imports read, it becomes the program itself. A fork has no champions that come with azero, unless BOX is in
+its environment. How a fresh interpreter starts and ends is for the tests of signals, imports and of `azero`,
+which start one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 IMPORTED = ("torch", "torch._dynamo", "hydra", "azero.stages.registry", "azero.champion.load")
 READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA")
 SET_BY_USE = {"TORCHINDUCTOR_CACHE_DIR"}  # by torch, in a process that has trained; read when it compiles
+BOX = "FORKS_BOX"
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -149,7 +151,10 @@ def become(asked: Mapping[str, Any], streams: list[int]) -> None:
     import threading
 
     from azero.process.ending import prepare
+    from azero.run import folder
 
+    if BOX in asked["environment"]:
+        folder.SHIPPED_RUNS = folder.SHIPPED_RUNS.with_name("shipped")
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from forks import forked
+from forks import BOX, azero_command, forked
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,14 @@ def test_who_asked_for_a_fork_ends_as_it_does(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text("import os, sys\nos.kill(os.getpid(), int(sys.argv[1]))")
     for number in (signal.SIGKILL, signal.SIGTERM):
         assert subprocess.run(forked("ends", str(number.value)), cwd=tmp_path).returncode == -number
+
+
+def test_a_fork_has_the_box_of_champions_if_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists = []
+    for asked in (False, True):
+        if asked:
+            monkeypatch.setenv(BOX, "1")
+        lists.append(subprocess.run(azero_command("runs"), capture_output=True, text=True, cwd=tmp_path))
+    assert ["shipped/hex7" in done.stdout for done in lists] == [False, True]
