@@ -19,7 +19,7 @@ from numba import typeof
 from azero.config.schema import SearchConfig, SelfplayConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.gpu.card import gather, kernels_of
+from azero.gpu.card import device_rules, gather, kernels_of
 from azero.gpu.places import make_place, repeated
 from azero.workers.threads import play_settings
 
@@ -39,7 +39,7 @@ def assembled(kernel: Any, arguments: tuple[Any, ...], kinds: list[str]) -> list
     """Return the bytes of machine code of a kernel for each kind of GPU."""
     signature = tuple(map(typeof, arguments))
     text, _ = cast(Any, numba.cuda).compile(
-        kernel.py_func, signature, device=False, abi="numba", cc=OLDEST, output="ptx"
+        getattr(kernel, "py_func", kernel), signature, device=False, abi="numba", cc=OLDEST, output="ptx"
     )
     code = ObjectCode.from_ptx(text.encode())
     return [len(Linker(code, options=LinkerOptions(arch=kind)).link("cubin").code) for kind in kinds]
@@ -71,10 +71,34 @@ def test_kernels_are_compiled_for_four_kinds_of_gpus(kind: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["breakthrough", "chess", "go", "gomoku", "hex", "othello", "tictactoe"])
-def test_each_game_is_compiled(name: str) -> None:
-    oldest_and_newest = [KINDS[0], KINDS[-1]]  # each kind takes a seventh of the time
-    check(make_game(name), SearchConfig(kind="gumbel", num_simulations=16), oldest_and_newest)
+@pytest.mark.parametrize("name", ["chess", "go"])
+def test_a_game_of_lists_and_one_with_a_history_are_compiled(name: str) -> None:
+    check(make_game(name), SearchConfig(kind="gumbel", num_simulations=16), KINDS)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["breakthrough", "gomoku", "hex", "othello", "tictactoe"])
+def test_the_rules_of_each_game_are_compiled(name: str) -> None:
+    """The kernels around them are the same for all games: rules have the types of their signatures."""
+    game = make_game(name)
+    rules = device_rules(game.rules)
+
+    def all_rules(state, there, mask, actions, planes, key, known, told):  # type: ignore[no-untyped-def]
+        rules.initial(state)
+        rules.step(state, told[0], there)
+        rules.legal_mask(state, mask)
+        told[1], told[2] = rules.legal_actions(state, actions), rules.is_terminal(state)
+        told[3], told[4] = rules.outcome(state), rules.to_play(state)
+        rules.planes(state, planes)
+        rules.evaluation_key(state, key)
+        rules.repetition_key(state, known)
+        told[5] = rules.plies_left(state)
+
+    words, counts = np.zeros(game.state_words, np.uint64), np.zeros(game.num_actions, np.int32)
+    keys = np.zeros(game.key_words, np.uint64), np.zeros(game.repetition_words, np.uint64)
+    planes, told = np.zeros(game.planes_shape, np.float32), np.zeros(6, np.int64)
+    arguments = (words, words, counts > 0, counts, planes, *keys, told)
+    assert all(assembled(all_rules, arguments, KINDS))
 
 
 def test_what_copies_rows_is_compiled() -> None:
