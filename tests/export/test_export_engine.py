@@ -183,6 +183,15 @@ def check_search(
 
 
 @needs_node
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.long
+def test_tictactoe_is_the_same_in_a_page(tmp_path: Path) -> None:
+    check_rules(tmp_path, "tictactoe", {}, 50, PUCT)
+    check_search(tmp_path, "tictactoe", {}, PUCT, some_positions(make_game("tictactoe"), 20))
+
+
+@needs_node
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:

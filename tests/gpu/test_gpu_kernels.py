@@ -39,7 +39,7 @@ def assembled(kernel: Any, arguments: tuple[Any, ...], kinds: list[str]) -> list
     """Return the bytes of machine code of a kernel for each kind of GPU."""
     signature = tuple(map(typeof, arguments))
     text, _ = cast(Any, numba.cuda).compile(
-        getattr(kernel, "py_func", kernel), signature, device=False, abi="numba", cc=OLDEST, output="ptx"
+        kernel.py_func, signature, device=False, abi="numba", cc=OLDEST, output="ptx"
     )
     code = ObjectCode.from_ptx(text.encode())
     return [len(Linker(code, options=LinkerOptions(arch=kind)).link("cubin").code) for kind in kinds]
@@ -83,6 +83,7 @@ def test_the_rules_of_each_game_are_compiled(name: str) -> None:
     game = make_game(name)
     rules = device_rules(game.rules)
 
+    @cast(Any, numba.cuda).jit
     def all_rules(state, there, mask, actions, planes, key, known, told):  # type: ignore[no-untyped-def]
         rules.initial(state)
         rules.step(state, told[0], there)

@@ -26,6 +26,7 @@ from studio import client_of, make_studio, player
 from waiting import wait_for
 
 from azero.config.schema import Config
+from azero.report.metrics_csv import read_stats
 from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
 from azero.stages.diagnosis import newest_games
@@ -255,7 +256,7 @@ def test_going_on_repeats_the_settings_of_the_run(trained_run: TrainedRun) -> No
     }
 
 
-def test_a_run_has_cycles_curves_and_games(trained: Any) -> None:
+def test_a_run_has_cycles_curves_and_games(trained: Any, trained_run: TrainedRun) -> None:
     run = read(trained, "/runs/trained")
     assert run["cycle"] == 5 and run["play"] == "tictactoe" and run["champions"][-1] <= 5
     assert [row[0] for row in run["table"]["rows"]] == ["1", "2", "3", "4", "5"]
@@ -263,7 +264,9 @@ def test_a_run_has_cycles_curves_and_games(trained: Any) -> None:
     curves = {curve["title"]: curve["series"] for curve in run["curves"]}
     assert [cycle for cycle, _ in curves["loss"][0]["points"]] == [1, 2, 3, 4, 5]
     lines = {line["name"]: [value for _, value in line["points"]] for line in curves["mistakes"]}
-    assert len(lines["with search"]) == 5 and lines["with search"][-1] == 0.0  # a zero is a point
+    stats = read_stats(trained_run.checkpoints / trained_run.name / "metrics.csv", 5)
+    found = [1 - stats[cycle]["oracle/keeps_value_search"] for cycle in range(1, 6)]
+    assert lines["with search"] == found and 0.0 in found  # a zero is a point
     mistakes = lines["without search"]
     assert mistakes[0] > mistakes[-1] and min(mistakes) >= 0
     assert all("sentence" in each for each in read(trained, "/runs/trained/doctor")["findings"])
