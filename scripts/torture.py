@@ -1010,7 +1010,6 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="folder to keep the runs in; default: a temporary folder")
     parser.add_argument("overrides", nargs="*", help="settings of all runs, key=value")
     given = parser.parse_args()
-    import torch._dynamo  # noqa: F401  an optimizer imports it, else in each forked run
 
     with contextlib.ExitStack() as stack:
         folder = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))

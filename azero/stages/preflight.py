@@ -45,7 +45,7 @@ def check_run(config: Config, name: str) -> list[str]:
     from azero.stages.backend import batch_rows
     from azero.stages.executor import executor_of
     from azero.stages.initialize import source_network
-    from azero.training.trainer import make_optimizer
+    from azero.training.optimizers import make_optimizer
     from azero.truth.known import positions_of
     from azero.workers.matches import check_match_memory
     from azero.workers.threads import lines_of

@@ -17,12 +17,13 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from azero.config.schema import TrainConfig, UserError
-from azero.games.own_files import FAILS, explaining, own_part
+from azero.games.own_files import FAILS, explaining
 from azero.network.gpu_memory import within_memory
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
 from azero.training.batches import Batch
 from azero.training.losses import occupation_loss_of, policy_loss_of, stats_of, value_loss_of
+from azero.training.optimizers import bare_step, make_optimizer
 from azero.training.shards import shard_count
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
@@ -149,6 +150,7 @@ class Trainer:
             self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self.optimizer = make_optimizer(self.network, config)
         self.is_own = config.optimizer.endswith(".py")
+        self.update = self.optimizer.step if self.is_own else bare_step(self.optimizer)
         self.went_on = self.take_moments(optimizer_state)
 
     def __enter__(self) -> Trainer:
@@ -177,10 +179,10 @@ class Trainer:
         # Fused optimizers do nothing where `found_inf` is 1; gradient scaling uses it too.
         self.optimizer.found_inf = bad.float()  # type: ignore[attr-defined]
         if not self.is_own:
-            self.optimizer.step()
+            self.update()
         elif not bad:
             with explaining(self.config.optimizer, FAILS):
-                self.optimizer.step()
+                self.update()
         torch.where(bad, self.statistics_before, self.statistics, out=self.statistics)
         stats |= {"loss/total": total, "train/gradient_norm": norm}
         ledger.add(stats, bad)
@@ -302,48 +304,3 @@ def join_statistics(network: Network) -> Tensor:
     for (norm, name), view in zip(places, views, strict=True):
         setattr(norm, name, view)
     return joined
-
-
-def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
-    """Return the optimizer, in fused kernels.
-
-    Weight decay acts on the kernels of convolutions and dense layers, not on biases and batch norms. For sgd
-    and adam it is L2 in the gradient (weight_decay * weight, as if the loss had weight_decay / 2 * weight
-    squared); for adamw it is decoupled. A person's own is `make_optimizer(groups, config)` of their file.
-    """
-    kernels = [parameter for parameter in network.parameters() if parameter.ndim > 1]
-    others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
-    groups: list[dict[str, Any]] = [
-        {"params": kernels, "weight_decay": config.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    if config.optimizer.endswith(".py"):
-        return own_optimizer(config, groups)
-    if config.optimizer == "adam":
-        return torch.optim.Adam(groups, lr=config.lr, fused=True)
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=config.lr, fused=True)
-    optimizer = torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
-    if config.momentum:
-        # Without this a skipped first step would leave buffers without content.
-        for parameter in network.parameters():
-            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
-    return optimizer
-
-
-def own_optimizer(config: TrainConfig, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
-    """Return the optimizer that a person's file makes for groups of parameters.
-
-    Raises:
-        UserError: the file fails, or returns something else.
-    """
-    file = config.optimizer
-    make = own_part("optimizer", file, "make_optimizer", "train.optimizer=")
-    with explaining(file, FAILS):
-        optimizer = make(groups, config)
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        raise UserError(f"make_optimizer of {file} must return a torch.optim.Optimizer.")
-    taken = {id(each) for group in optimizer.param_groups for each in group["params"]}
-    if left := sum(id(each) not in taken for group in groups for each in group["params"]):
-        raise UserError(f"The optimizer of {file} leaves out {left} parameters; give it all groups.")
-    return optimizer

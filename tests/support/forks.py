@@ -25,8 +25,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
-# An optimizer imports the compiler of torch, which takes as long as all the rest.
-IMPORTED = ("torch", "torch._dynamo", "hydra", "azero.stages.registry", "azero.champion.load")
+IMPORTED = ("torch", "hydra", "azero.stages.registry", "azero.champion.load")
 READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA")
 SET_BY_USE = {"TORCHINDUCTOR_CACHE_DIR"}  # by torch, in a process that has trained; read when it compiles
 BOX = "FORKS_BOX"

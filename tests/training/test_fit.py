@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from places import PROJECT
 from targets import rows_of_targets
+from torch import Tensor
 
 from azero.config.schema import NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
@@ -27,7 +30,8 @@ from azero.training.average import WeightAverage
 from azero.training.batches import Batch, draw_batch
 from azero.training.fit import Earlier, fit, learning_rate
 from azero.training.losses import occupation_loss_of, outcome_shares, policy_loss_of, value_loss_of
-from azero.training.trainer import Ledger, Trainer, make_optimizer, resolve_precision
+from azero.training.optimizers import bare_step, make_optimizer
+from azero.training.trainer import Ledger, Trainer, resolve_precision
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 LION = str(PROJECT / "tests" / "support" / "lion.py")  # a person's own
@@ -250,6 +254,45 @@ def test_weight_decay_acts_on_kernels_alone(game: Game) -> None:
         for parameter in network.parameters():
             expected = 2.0 - 0.1 * 0.5 * 2.0 if parameter.ndim > 1 else 2.0
             assert parameter.flatten()[0].item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adam", "adamw"])
+def test_a_bare_step_is_that_of_torch(game: Game, name: str) -> None:
+    def weights_after(step_of: Callable[[torch.optim.Optimizer], Callable[[], object]]) -> list[Tensor]:
+        network, random = build_network(SMALL, game, 1), torch.Generator().manual_seed(1)
+        optimizer = make_optimizer(network, TrainConfig(optimizer=name, lr=0.1, weight_decay=0.01))
+        step = step_of(optimizer)
+        for _ in range(3):
+            for parameter in network.parameters():
+                parameter.grad = torch.randn(parameter.shape, generator=random)
+            step()
+        return [parameter.detach() for parameter in network.parameters()]
+
+    for bare, usual in zip(
+        weights_after(bare_step), weights_after(lambda optimizer: optimizer.step), strict=True
+    ):
+        assert torch.equal(bare, usual)
+
+
+def test_training_does_not_import_torch_s_compiler() -> None:
+    """That takes seconds, once a process."""
+    code = """
+import sys
+import torch
+from azero.config.schema import NetworkConfig, TrainConfig
+from azero.games import make_game
+from azero.network.model import build_network
+from azero.training.optimizers import bare_step, make_optimizer
+network = build_network(NetworkConfig(blocks=0, channels=4), make_game("tictactoe"), 1)
+for parameter in network.parameters():
+    parameter.grad = torch.ones_like(parameter)
+for name in ("sgd", "adam", "adamw"):
+    optimizer = make_optimizer(network, TrainConfig(optimizer=name))
+    bare_step(optimizer)()
+    optimizer.load_state_dict(optimizer.state_dict())
+assert "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(
