@@ -108,23 +108,27 @@ def replacing(path: Path, synced: bool = True) -> Iterator[Path]:
 
 
 def write_for_user(path: Path, data: bytes) -> None:
-    """Replace a file in a folder of the user's as `write_atomically` does."""
-    write_atomically(Disk(), path, data, temporary_beside(path))
+    """Replace a file in a folder of the user's as `replacing` does.
+
+    Raises:
+        UserError: it cannot be written; the old content is still there.
+    """
+    with explaining_failure(f"{path} cannot be written"), replacing(path) as temporary:
+        temporary.write_bytes(data)
 
 
-def write_atomically(disk: Disk, path: Path, data: bytes, temporary: Path | None = None) -> None:
+def write_atomically(disk: Disk, path: Path, data: bytes) -> None:
     """Replace a file: afterwards, and after a crash at any moment, it holds the old content or the new one.
 
     Args:
         disk: where it is.
         path: the file.
         data: its new content.
-        temporary: the name while it is written; None for one that the next write or the run removes.
 
     Raises:
         UserError: the disk is full, read-only or broken; the old content is still there.
     """
-    temporary = temporary or path.with_name(path.name + TEMPORARY)
+    temporary = path.with_name(path.name + TEMPORARY)  # the next write or the run removes what is left
     try:
         disk.write(temporary, data)
         disk.rename(temporary, path)

@@ -24,7 +24,7 @@ import numpy as np
 from azero.config.schema import UserError, explaining_failure
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.run.disk import Disk, digest, write_atomically
+from azero.run.disk import digest, write_for_user
 
 FORMAT = 1
 ILLEGAL = int(np.iinfo(np.int64).min)  # in place of an illegal move's score
@@ -79,7 +79,7 @@ def write_positions(path: Path, game: Game, origin: Origin, sets: Sequence[Posit
             lines.append("\t".join([each.name, " ".join(game.move_names(moves)), " ".join(words)]))
     text = "".join(f"{line}\n" for line in lines)
     refuse_place(path)
-    write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
+    write_for_user(path, gzip.compress(text.encode(), mtime=0))
     return digest(text.encode())  # compressed bytes differ between compressors
 
 

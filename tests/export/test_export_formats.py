@@ -110,7 +110,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
     if write is write_onnx:
         pytest.importorskip("onnx", reason="needs onnx, the extra onnx")
     network = lived_in(NetworkConfig(blocks=0, channels=4), game)
-    with pytest.raises(UserError, match=r"could not be written \(No such file or directory\)"):
+    with pytest.raises(UserError, match=r"cannot be written: No such file or directory\.$"):
         write(network, game, FACTS, tmp_path / "missing" / "network")
     assert not [*tmp_path.iterdir()]
 

@@ -300,6 +300,17 @@ def test_a_file_of_the_user_s_with_a_temporary_name_stays(tmp_path: Path) -> Non
     assert left == {"games.jsonl": "new", "games.jsonl.tmp": "mine"}
 
 
+def test_what_is_written_for_a_person_keeps_links_and_speaks_of_that_file_alone(tmp_path: Path) -> None:
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("old")
+    link.symlink_to(real)
+    write_for_user(link, b"new")
+    assert link.is_symlink() and real.read_text() == "new"
+    with pytest.raises(UserError, match=r"real/x cannot be written: Not a directory\.$"):
+        write_for_user(real / "x", b"new")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "real"]
+
+
 def test_without_pyarrow_the_answer_is_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
