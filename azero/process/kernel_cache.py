@@ -31,7 +31,8 @@ from numba import njit, types
 from numba.core import caching, config
 
 PACKAGE = Path(__file__).parents[1]
-NO_KERNELS = {"cli", "page", "protocols", "studio"}  # rooms that no kernel lies in or uses
+# rooms that no kernel lies in or uses
+NO_KERNELS = {"champion", "cli", "page", "protocols", "stages", "studio", "tracing", "training"}
 CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
 CACHE_DAYS = 14.0  # after which an unused folder is removed
 BUSY_DAYS = 1.0  # a folder used this recently may belong to a running process
