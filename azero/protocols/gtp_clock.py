@@ -19,7 +19,6 @@ RESERVE, MOST_RESERVE = 0.2, 0.5  # part of the time, and seconds, that are kept
 DELAY = 0.02  # seconds of each move that are not thought
 LEAST = 0.001  # seconds for a move when no time is left
 MOST_COUNT = 10_000  # stones or periods
-KINDS = ("none", "absolute", "byoyomi", "canadian")
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class TimeSettings:
     """A kind of clock.
 
     Attributes:
-        kind: one of KINDS.
+        kind: none, absolute, byoyomi or canadian.
         main: seconds of main time.
         period: seconds of a period of overtime; 0: there is none.
         count: stones to play in a Canadian period, or number of Japanese periods.

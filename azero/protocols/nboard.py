@@ -120,9 +120,8 @@ class NBoard:
         growing_search(self.thinker.player)  # refuses a player without one
         self.write(THINKING)
         for number in range(len(self.playing.actions), -1, -1):
-            part = GameInProgress(self.game)
-            part.states = self.playing.states[: number + 1]
-            part.actions = self.playing.actions[:number]
+            states, actions = self.playing.states[: number + 1], self.playing.actions[:number]
+            part = GameInProgress.along(self.game, actions, states)
             if (outcome := part.outcome) is not None:
                 value = outcome * (1 - 2 * part.to_play)
             else:
