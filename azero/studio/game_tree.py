@@ -90,19 +90,16 @@ class GameTree:
             node = node.parent
         return found[::-1]
 
-    def line(self) -> list[Node]:
-        """Return the path to the current node and on to the end of its main continuation."""
-        found = self.path()
+    def line(self, node: Node | None = None) -> list[Node]:
+        """Return the path to a node, by default the current one, and on along its main continuation."""
+        found = self.path(node)
         while found[-1].children:
             found.append(found[-1].children[0])
         return found
 
     def main_line(self) -> list[Node]:
         """Return the nodes from the start to the end of the main line."""
-        found = [self.root]
-        while found[-1].children:
-            found.append(found[-1].children[0])
-        return found
+        return self.line(self.root)
 
     def below(self, node: Node) -> list[Node]:
         """Return a node and all that follow, a parent before its children, the main line first."""
@@ -165,12 +162,12 @@ class GameTree:
         Raises:
             Refusal: why there is none.
         """
-        board, legal = self.game.board, self.legal()
+        board, state, legal = self.game.board, self.current.state, self.legal()
         if self.is_over():
             raise Refusal(409, "The game is over.")
         if board is None or type(cell) is not int or not 0 <= cell < len(board.rows) * len(board.columns):
             raise Refusal(400, f"{str(cell)[:20]!r} is not a cell of this game.")
-        here = [action for action in range(self.game.num_actions) if self.cell(self.current, action) == cell]
+        here = [action for action in range(len(legal)) if self.game.cell_of(state, action) == cell]
         if board.from_of is not None:
             return self.move_to(board, [action for action in here if legal[action]], cell, start)
         actions = [action for action in here if legal[action]]
@@ -183,7 +180,7 @@ class GameTree:
         cells = [
             each
             for action in np.flatnonzero(legal).tolist()
-            if (each := self.cell(self.current, action)) is not None
+            if (each := self.game.cell_of(state, action)) is not None
         ]
         if len(set(cells)) < len(cells):  # moves from one cell to another
             raise Refusal(
@@ -211,7 +208,7 @@ class GameTree:
 
     def why_not(self, actions: list[int]) -> str:
         """Return why none of some actions that share a cell can be played."""
-        banned, cells = self.banned(), [self.cell(self.current, action) for action in actions]
+        banned, cells = self.banned(), [self.game.cell_of(self.current.state, action) for action in actions]
         if banned is not None and any(banned[action] for action in actions):
             return "it would repeat an earlier position"
         if self.game.board and any(
@@ -301,10 +298,6 @@ class GameTree:
         self.current = self.nodes[shown.number] or self.current
         return renamed
 
-    def cell(self, node: Node, action: int) -> int | None:
-        """Return the cell where an action at a node puts its piece; None: there is none, or no board."""
-        return self.game.cell_of(node.state, action)
-
     def line_cells(self, node: Node, actions: tuple[int, ...]) -> list[int | None]:
         """Return the cells of a line of actions that begins at a node."""
         state, cells = node.state, list[int | None]()
@@ -331,7 +324,7 @@ class GameTree:
                 "loss": node.loss,
                 "size": size_of(node.loss),
                 **self.better_json(node),
-                "cell": None if node.parent is None else self.cell(node.parent, node.action),
+                "cell": None if node.parent is None else self.game.cell_of(node.parent.state, node.action),
                 "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
                 "comment": without_commands(node.comment),
                 "signs": signs_of(self.game, node.kept.properties, node.comment),
@@ -346,7 +339,7 @@ class GameTree:
         if node.parent is None or node.better == NONE or size_of(node.loss) in (None, "good"):
             return {"better": None, "better_cell": None}
         text = self.game.move_text(node.parent.state, node.better)
-        return {"better": text, "better_cell": self.cell(node.parent, node.better)}
+        return {"better": text, "better_cell": self.game.cell_of(node.parent.state, node.better)}
 
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""
@@ -357,7 +350,7 @@ class GameTree:
                 "action": action,
                 "move": game.action_name(node.state, action),
                 "shown": game.move_text(node.state, action),
-                "cell": self.cell(node, action),
+                "cell": self.game.cell_of(node.state, action),
                 "from": game.from_of(node.state, action),
             }
             for action in np.flatnonzero(self.legal()).tolist()

@@ -91,7 +91,9 @@ class Jobs:
 
         It is starting, training, stopping, busy (another program works on it), stopped, finished or failed.
         """
-        holder = self.trainer(name)
+        holder, process = self.trainer(name), self.processes.get(name)
+        if holder is not None and process is not None and process.poll() is not None:
+            self.processes.pop(name, None)  # another process goes on with the run: this one's end is past
         if holder is not None and holder.program != LOOP:
             return "busy", f"{holder} works on it."
         if holder is not None or self.alive(name):
@@ -149,7 +151,7 @@ class Jobs:
                 words, recipe = ["plain", f"game.name={hydra_text(place)}"], "plain"
             words += option_words(options, write=hydra_value)
         if minutes is not None:
-            words.append(f"minutes={minutes:g}")
+            words.append(f"minutes={minutes:.8g}")
             if recipe == "plain":
                 words.append(f"cycles={MANY_CYCLES}")
         return [*words, *self.places()], title
@@ -240,7 +242,7 @@ class Jobs:
             else:
                 bound = bound if spent < bound or not bound else 2 * bound
                 cycles = cycles if state.cycle < cycles else 2 * cycles
-            words = [recipe, *words_of(recipe, had), f"cycles={cycles}", f"minutes={bound:.4g}"]
+            words = [recipe, *words_of(recipe, had), f"cycles={cycles}", f"minutes={bound:.8g}"]
             self.begin(name, [*words, *self.places()])
         return {"run": name}
 
@@ -258,6 +260,7 @@ class Jobs:
         if remove_run(paths, "azero.studio", confirm):
             self.log(name).unlink(missing_ok=True)
             self.processes.pop(name, None)
+            self.in_flight.pop(name, None)
         return {"deleted": confirmed, "folders": going}
 
     def estimate(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -276,9 +279,10 @@ class Jobs:
             process = self.estimate_process = start(["azero.estimate", *words], log)
             try:
                 status = process.wait(ESTIMATE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                status = process.wait()
+            except subprocess.TimeoutExpired as late:
+                process.terminate()  # it removes its folder
+                took = f"The forecast took more than {format_seconds(ESTIMATE_SECONDS)}"
+                raise UserError(f"{took}; azero estimate in a terminal may take longer.") from late
             if status:
                 raise UserError(ending(status, log)[1])
             return {"lines": forecast_of(last_lines(log))}
@@ -366,7 +370,7 @@ class Jobs:
 
     def newest(self, run: Run) -> list[dict[str, Any]]:
         """Return some of the newest games that are saved, as boards of a live file."""
-        saved = tuple(shard.file for shard in run.state.shards)
+        saved = tuple(shard.sha256 for shard in run.state.shards)
         if self.saved.get(run.name, ((), []))[0] != saved:
             games = newest_games(run)[:BOARDS]
             boards = [{"number": game.number, "moves": game.actions.tolist()} for game in games]
@@ -396,7 +400,7 @@ class Jobs:
             self.watching.cancel()
         self.unwatch(all_of_them=True)
         if self.estimate_process is not None:
-            self.estimate_process.kill()
+            self.estimate_process.terminate()
         for process in self.processes.values():
             process.poll()
 

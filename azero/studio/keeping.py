@@ -88,7 +88,7 @@ class Keeper:
         self.tasks: set[asyncio.Task[None]] = set()
         self.known: dict[str, tuple[str, float]] = {}  # digest of what is kept, and when that has changed
         self.deleted: dict[str, int] = {}  # how many nodes a game had then
-        self.opening, self.closed = asyncio.Lock(), False
+        self.opening, self.one_by_one, self.closed = asyncio.Lock(), asyncio.Lock(), False
 
     def keep(self, table: GameTable) -> None:
         """Write a table soon; one without a move, or that was deleted and not played on, is not kept."""
@@ -108,18 +108,24 @@ class Keeper:
         """Write a table until it stays as it is."""
         try:
             while self.changed.pop(table.id, None) is not None:
-                sentence = await self.write(table)
-                if sentence != table.unkept:
-                    table.unkept = sentence
-                    table.send_table()
-                if sentence and table.id not in self.deleted:
-                    self.changed[table.id] = table
-                await asyncio.sleep(max(RETRY if sentence else PAUSE, len(table.tree.nodes) / NODES_A_SECOND))
+                await self.write(table)
+                pause = RETRY if table.unkept else PAUSE
+                await asyncio.sleep(max(pause, len(table.tree.nodes) / NODES_A_SECOND))
         finally:
             self.writing.pop(table.id, None)
 
-    async def write(self, table: GameTable) -> str:
-        """Write a table now; return why that failed, "" if it is kept."""
+    async def write(self, table: GameTable) -> None:
+        """Write a table now; if that fails the page says so, and it is written again."""
+        async with self.one_by_one:  # else an older snapshot may be the last one
+            sentence = await self.try_to_write(table)
+        if sentence != table.unkept:
+            table.unkept = sentence
+            table.send_table()
+        if sentence and table.id not in self.deleted:
+            self.keep(table)
+
+    async def try_to_write(self, table: GameTable) -> str:
+        """Write a table; return why that failed, "" if it is kept."""
         try:
             taken = snapshot(table)
             await in_thread(lambda: self.store(table.id, taken), low=False)
@@ -154,7 +160,7 @@ class Keeper:
         for number, table in {**self.writing, **self.changed}.items():
             try:
                 self.store(number, snapshot(table), last=True)
-            except UserError as failure:
+            except Exception as failure:  # the others are written all the same
                 self.studio.report(failure)
 
     async def delete(self, number: str) -> None:

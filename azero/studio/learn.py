@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from azero.cli.player_spec import watched_search
 from azero.games.game import Game
 from azero.games.titles import game_heading
 from azero.match.openings import read_opening
-from azero.studio.pool import check_run_name
-from azero.studio.safety import Refusal
-from azero.studio.state import Studio, read_options, route
+from azero.studio.safety import Refusal, api
+from azero.studio.state import Studio, read_options
 from azero.tracing.record import MctsSettings, UctSettings, record
 
 MOST_SIMULATIONS = 200
 KINDS = ("uct", "puct", "gumbel")
 
 
-async def read_trace(studio: Studio, request: Request) -> Response:
+async def read_trace(studio: Studio, request: Request) -> object:
     """GET /trace?game=&options=&moves=4.4&kind=uct&simulations=20&run=: the record of a search."""
     asked, options = request.query_params, read_options(request)
     kind, text = asked.get("kind", "uct"), asked.get("simulations", "20")
@@ -38,16 +37,16 @@ async def read_trace(studio: Studio, request: Request) -> Response:
         return record(game, at.actions, settings, int(text)) | {"heading": game_heading(game)}
 
     with studio.question():
-        return JSONResponse(await studio.run_in_thread(search))
+        return await studio.run_in_thread(search)
 
 
 def search_of(studio: Studio, game: Game, kind: str, run: str | None) -> UctSettings | MctsSettings:
     """Return a search; PUCT and Gumbel ask the champion of a run, if there is one."""
     if kind == "uct":
         return UctSettings()
-    return MctsSettings(*watched_search(game, studio.config, run and check_run_name(run), kind))
+    return MctsSettings(*watched_search(game, studio.config, run, kind))
 
 
 def routes(studio: Studio) -> list[Route]:
     """Return the routes of the page Learn."""
-    return [route(studio, "/trace", "GET", read_trace)]
+    return [api("GET", "/trace", partial(read_trace, studio))]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from azero.config.schema import UserError
@@ -18,8 +19,8 @@ from azero.records.signs import with_commands
 from azero.studio.about import LONGEST_NAME, comment_of
 from azero.studio.keeping import Keeper
 from azero.studio.library import MISSING, Library
-from azero.studio.safety import Refusal, read_json
-from azero.studio.state import Studio, route, table_of
+from azero.studio.safety import Refusal, api, read_json
+from azero.studio.state import Studio, table_of
 
 MOST_PICTURES = 300  # in memory
 MOST_TEXT = 200  # characters of a search
@@ -32,7 +33,7 @@ def routes(studio: Studio) -> list[Route]:
     studio.tables.searches.keep = keeper.keep
     studio.closing.append(keeper.close)
 
-    async def find(studio: Studio, request: Request) -> object:
+    async def find(request: Request) -> object:
         """GET /library?search=&skip=&deleted=: kept games, newest first."""
         asked = request.query_params
         skip, text = asked.get("skip", "0"), asked.get("search", "")[:MOST_TEXT]
@@ -45,20 +46,20 @@ def routes(studio: Studio) -> list[Route]:
 
         return await studio.run_in_thread(read)
 
-    async def find_line(studio: Studio, request: Request) -> Response:
+    async def find_line(request: Request) -> object:
         """POST /library/find: the table of the kept game that has the line of an address; {} if none has."""
         try:
             table = await keeper.find(await read_json(request))
         except (UserError, Refusal):  # who begins the game says what is wrong
             table = None
-        return JSONResponse(table.to_json() if table else {})
+        return table.to_json() if table else {}
 
-    async def picture(studio: Studio, request: Request) -> Response:
+    async def picture(request: Request) -> Response:
         """GET /library/{id}/picture: the last position of the main line."""
         drawn = await studio.run_in_thread(pictures.draw, request.path_params["id"])
         return Response(drawn, media_type="image/svg+xml")
 
-    async def change(studio: Studio, request: Request) -> Response:
+    async def change(request: Request) -> object:
         """POST /library/{id}/{verb}: open, rename, delete or restore a kept game."""
         number, verb, asked = (
             request.path_params["id"],
@@ -68,7 +69,7 @@ def routes(studio: Studio) -> list[Route]:
         library.path(number)  # refuses what is no number
         match verb:
             case "open":
-                return JSONResponse((await open_kept(keeper, number, asked)).to_json())
+                return (await open_kept(keeper, number, asked)).to_json()
             case "rename":
                 await rename(studio, library, number, asked.get("name"))
             case "delete":
@@ -77,16 +78,16 @@ def routes(studio: Studio) -> list[Route]:
                 await keeper.restore(number)
             case _:
                 raise Refusal(404, MISSING)
-        return JSONResponse({})
+        return {}
 
     return [
-        route(studio, "/library", "GET", find),
-        route(studio, "/library/find", "POST", find_line),
-        route(studio, "/library/{id}/picture", "GET", picture),
-        route(studio, "/library/{id}/{verb}", "POST", change),
-        route(studio, "/tables/{id}/comment", "POST", write_comment),
-        route(studio, "/tables/{id}/about", "POST", write_about),
-        route(studio, "/tables/{id}/restore", "POST", restore_moves),
+        api("GET", "/library", find),
+        api("POST", "/library/find", find_line),
+        api("GET", "/library/{id}/picture", picture),
+        api("POST", "/library/{id}/{verb}", change),
+        api("POST", "/tables/{id}/comment", partial(write_comment, studio)),
+        api("POST", "/tables/{id}/about", partial(write_about, studio)),
+        api("POST", "/tables/{id}/restore", partial(restore_moves, studio)),
     ]
 
 
@@ -108,30 +109,30 @@ async def rename(studio: Studio, library: Library, number: str, name: object) ->
         await studio.run_in_thread(library.rename, number, one_line(name).strip())
 
 
-async def write_comment(studio: Studio, request: Request) -> Response:
+async def write_comment(studio: Studio, request: Request) -> object:
     """POST /tables/{id}/comment: write a comment of a position."""
     table, asked = table_of(studio, request), await read_json(request)
     node = table.tree.find(asked.get("node"))
     node.comment = with_commands(comment_of(asked.get("text")), node.comment)
     table.send_table()
-    return JSONResponse(table.to_json())
+    return table.to_json()
 
 
-async def write_about(studio: Studio, request: Request) -> Response:
+async def write_about(studio: Studio, request: Request) -> object:
     """POST /tables/{id}/about: write names, event, date or result of a game."""
     table, asked = table_of(studio, request), await read_json(request)
     table.tell(asked)
-    return JSONResponse(table.to_json())
+    return table.to_json()
 
 
-async def restore_moves(studio: Studio, request: Request) -> Response:
+async def restore_moves(studio: Studio, request: Request) -> object:
     """POST /tables/{id}/restore: bring back the moves that were deleted last."""
     table = table_of(studio, request)
     renamed = table.tree.restore()
     table.about.ended = renamed.get(table.about.ended, table.about.ended)
     table.resigned, table.paused = -1, True
     table.changed()
-    return JSONResponse(table.to_json())
+    return table.to_json()
 
 
 class Pictures:

@@ -282,8 +282,7 @@ def words_of(label: str, side: Side) -> list[str]:
     """
     if side.spec is None:
         raise UserError("A match is played by machines; a person plays on the page Play.")
-    options = {**side.spec.options, **({"cycle": side.cycle} if side.cycle else {})}
-    return [f"{label}={side.spec.name}", *option_words(options, f"{label}.")]
+    return [f"{label}={side.spec.name}", *option_words(side.options, f"{label}.")]
 
 
 def place_of(name: str) -> int:

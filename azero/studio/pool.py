@@ -35,7 +35,6 @@ from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, options_of
 from azero.players.growing import LOOK_SECONDS, GrowingSearch, growing_search
 from azero.players.levels import level_of
-from azero.run.folder import names_of_shipped
 from azero.run.run import Run
 
 MOST_PLAYERS = 8  # kept ready
@@ -56,10 +55,12 @@ class Side:
     Attributes:
         spec: the player; None: a person.
         cycle: of the champion that plays; 0 without one.
+        sha256: of its weights: a run that was deleted and trained anew has another one.
     """
 
     spec: PlayerSpec | None = None
     cycle: int = 0
+    sha256: str = ""
 
     @property
     def title(self) -> str:
@@ -81,13 +82,18 @@ class Side:
         """The level of a champion in words; "" if its options are those of none."""
         return level_of(self.spec.options) if self.spec is not None and self.is_champion else ""
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the player that moves, with the champion's cycle."""
+        assert self.spec is not None
+        return {**self.spec.options, **({"cycle": self.cycle} if self.cycle else {})}
+
     def to_json(self) -> dict[str, Any]:
         """Return the side as the page reads it."""
         if self.spec is None:
             return {"kind": "person", "title": self.title}
-        options = {**self.spec.options, **({"cycle": self.cycle} if self.cycle else {})}
         named = {"name": self.spec.name, "title": self.title, "level": self.level}
-        return {"kind": "player", **named, "options": options}
+        return {"kind": "player", **named, "options": self.options}
 
 
 PERSON = Side()
@@ -131,13 +137,7 @@ class Pool:
             side = Side(spec)
         else:
             run = options.get("run") or run_of(game, self.config)
-            if run is None:
-                raise UserError(
-                    f"No run has a champion of this game yet, so {name} cannot play; train one first."
-                )
-            side = Side(
-                PlayerSpec(name, name, {**options, "run": check_run_name(run)}), self.cycle(str(run), cycle)
-            )
+            side = self.with_champion(PlayerSpec(name, name, {**options, "run": run}), cycle)
         if not self.can_wait(game, side):
             self.get(game, side)  # refuses what cannot play
         return side
@@ -154,21 +154,27 @@ class Pool:
         usual = spec.options.get("kind") in (None, ANYTIME)
         return usual and game.name in SHIPPED and has_learned(spec.options["run"], game, self.config)
 
-    def cycle(self, run: str, asked: object) -> int:
-        """Return the cycle of a run's champion: the one asked for, or the newest for 0.
+    def with_champion(self, spec: PlayerSpec, cycle: object) -> Side:
+        """Return the side of a champion of a spec's run: of the cycle asked for, or the newest for 0.
 
         Raises:
             UserError: the run has no such champion.
         """
+        run = spec.options.get("run")
+        if run is None:
+            raise UserError(
+                f"No run has a champion of this game yet, so {spec.name} cannot play; train one first."
+            )
         state = Run.read(self.config, run).state
-        if state.champion is None:
+        champion = state.champion
+        if champion is None:
             raise UserError(f"Run {run} has no champion yet.")
-        if asked in (0, "", None):
-            return state.champion.cycle
-        from azero.champion.load import champion_file  # here, because it imports torch
+        if cycle not in (0, "", None):
+            from azero.champion.load import champion_file  # here, because it imports torch
 
-        champion_file(self.config, run, asked)  # refuses what the run does not keep
-        return next(entry.cycle for entry in state.champions if entry.cycle == asked)
+            champion_file(self.config, run, cycle)  # refuses what the run does not keep
+            champion = next(entry for entry in state.champions if entry.cycle == cycle)
+        return Side(spec, champion.cycle, champion.sha256)
 
     def get(self, game: Game, side: Side) -> Ready:
         """Return the player of a side, made anew if it is not kept."""
@@ -192,8 +198,7 @@ class Pool:
         """Return a new player of a side."""
         spec = side.spec
         assert spec is not None
-        options = {**spec.options, **({"cycle": side.cycle} if side.cycle else {})}
-        return make_from_spec(replace(spec, options=options), game, self.config, one_game=True)
+        return make_from_spec(replace(spec, options=side.options), game, self.config, one_game=True)
 
     def search(self, game: Game, asked: dict[str, Any]) -> tuple[GrowingSearch, str]:
         """Return a new search for an analysis, and who makes it.
@@ -216,8 +221,7 @@ class Pool:
             return growing_search(self.make(game, Side(spec))), NO_NETWORK
         spec = replace(spec, options={**spec.options, "kind": asked.get("kind") or ANYTIME})
         check_bounds(spec)
-        run = check_run_name(spec.options.get("run"))
-        side = Side(spec, self.cycle(run, asked.get("cycle")))
+        side = self.with_champion(spec, asked.get("cycle"))
         return growing_search(self.make(game, side)), side.title
 
     def choose(
@@ -246,7 +250,7 @@ def key_of(game: Game, side: Side) -> tuple[str, str, str]:
     return (
         game.name,
         json.dumps(game.options, sort_keys=True),
-        json.dumps(side.to_json(), sort_keys=True),
+        json.dumps(side.to_json(), sort_keys=True) + side.sha256,
     )
 
 
@@ -279,13 +283,3 @@ def check_bounds(spec: PlayerSpec) -> None:
     for option, known in options_here(spec.name).items():
         if option in spec.options:
             read_value(f"{spec.label}.{option}", spec.options[option], known)
-
-
-def check_run_name(run: object) -> str:
-    """Return the name of a run; UserError: it is no name, but such as a path."""
-    name = str(run)
-    if name in names_of_shipped():
-        return name
-    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
-        raise UserError(f"{name[:40]!r} is not the name of a run.")
-    return name

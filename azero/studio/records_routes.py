@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,8 @@ from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.pool import PERSON
 from azero.studio.positions import position_in, tree_at, tree_of_moves
 from azero.studio.results import called, result_words
-from azero.studio.safety import Refusal
-from azero.studio.state import Studio, route, table_of
+from azero.studio.safety import Refusal, api
+from azero.studio.state import Studio, table_of
 from azero.studio.table import GameTable
 
 MEDIA = {
@@ -45,8 +46,8 @@ NOTHING = "This is no game (SGF, PGN, JSON), no position and no move that azero 
 def routes(studio: Studio) -> list[Route]:
     """Return the routes of this module."""
     return [
-        route(studio, "/tables/{id}/record", "GET", read_record),
-        route(studio, "/records", "POST", open_record),
+        api("GET", "/tables/{id}/record", partial(read_record, studio)),
+        api("POST", "/records", partial(open_record, studio)),
     ]
 
 
@@ -62,7 +63,7 @@ async def read_record(studio: Studio, request: Request) -> Response:
     return Response(data, media_type=MEDIA[kind], headers=headers)
 
 
-async def open_record(studio: Studio, request: Request) -> Response:
+async def open_record(studio: Studio, request: Request) -> object:
     """POST /records?game=&table=: open a game of a file, counted from 1, at the end of its main line.
 
     Without `game` a file with several games is answered by the list of them. A position is opened as a game
@@ -95,7 +96,7 @@ async def open_record(studio: Studio, request: Request) -> Response:
     records, refused, tree = await studio.run_in_thread(read)
     if tree is None:
         listed = [listed_game(number, record) for number, record in enumerate(records, 1)]
-        return JSONResponse({"games": listed, "refused": refused})
+        return {"games": listed, "refused": refused}
     table = GameTable(studio.tables.searches, tree.game, (PERSON, PERSON), tree.start)
     table.tree, table.about = tree, About.of(records[0], tree.current.number)
     studio.tables.add(table)

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files, game_of
-from azero.cli.player_spec import RIVALS, rival_of
+from azero.cli.player_spec import RIVALS, has_learned, rival_of
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.page import board
@@ -30,14 +30,14 @@ from azero.players import MODULES, Thought
 from azero.players import options_of as options_of_player
 from azero.players.growing import whole_search
 from azero.players.levels import LEVELS, options_of_level
-from azero.run.folder import names_of_runs
+from azero.run.folder import last_used, names_of_runs, names_of_shipped
 from azero.run.run import Run
 from azero.studio import learn, library_routes, matches, records_routes, runs_view
 from azero.studio.offered import games_json, openspiel_names, option_json
 from azero.studio.pool import options_here
 from azero.studio.review import value_of
-from azero.studio.safety import NOTHING_HERE, Guard, Refusal, answer_to, page_of, read_json, wants_page
-from azero.studio.state import Studio, read_options, route, table_of
+from azero.studio.safety import NOTHING_HERE, Guard, Refusal, answer_to, api, page_of, read_json, wants_page
+from azero.studio.state import Studio, read_options, table_of
 from azero.studio.table import GameTable, json_number
 
 STATIC = Path(__file__).parent / "static"
@@ -47,7 +47,7 @@ CLOSE_SLOW = 4408  # of a WebSocket: the page read too slowly and connects again
 EXACT_SECONDS = 2.0  # of solving one position
 
 
-async def list_games(studio: Studio, request: Request) -> Response:
+async def list_games(studio: Studio, request: Request) -> object:
     """GET /games: all games and recipes."""
 
     def read() -> dict[str, Any]:
@@ -65,7 +65,7 @@ async def list_games(studio: Studio, request: Request) -> Response:
             ],
         }
 
-    return JSONResponse(await studio.run_in_thread(read))
+    return await studio.run_in_thread(read)
 
 
 def recipe_minutes(path: Path) -> float | None:
@@ -76,7 +76,7 @@ def recipe_minutes(path: Path) -> float | None:
     return float(found[1]) if found else None
 
 
-async def list_players(studio: Studio, request: Request) -> Response:
+async def list_players(studio: Studio, request: Request) -> object:
     """GET /players?game=: all players with their options, the champions of the game, how its stones look."""
     name = request.query_params.get("game", "tictactoe")
     options = read_options(request)
@@ -94,7 +94,7 @@ async def list_players(studio: Studio, request: Request) -> Response:
             "levels": {name: options_of_level(name) for name in LEVELS},
         }
 
-    return JSONResponse(await studio.run_in_thread(read))
+    return await studio.run_in_thread(read)
 
 
 def player_json(name: str) -> dict[str, Any]:
@@ -110,9 +110,6 @@ def player_json(name: str) -> dict[str, Any]:
 
 def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
     """Return the runs that have champions of a game, the one used last first, and azero's own."""
-    from azero.cli.player_spec import has_learned
-    from azero.run.folder import last_used, names_of_shipped
-
     found = []
     runs = sorted(names_of_runs(config), key=lambda name: -last_used(config, name))
     for name in [*runs, *names_of_shipped()]:
@@ -125,8 +122,6 @@ def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
 
 def others_of(config: Config, game: Game) -> list[str]:
     """Return the runs that have champions of a game with other options, such as "go7 (size 7, komi 8.5)"."""
-    from azero.run.folder import names_of_shipped
-
     found = []
     for name in [*names_of_runs(config), *names_of_shipped()]:
         with contextlib.suppress(UserError):  # as above
@@ -138,7 +133,7 @@ def others_of(config: Config, game: Game) -> list[str]:
     return found
 
 
-async def open_table(studio: Studio, request: Request) -> Response:
+async def open_table(studio: Studio, request: Request) -> object:
     """POST /tables: begin a game."""
     asked = await read_json(request)
     sides, moves = asked.get("sides", [{"kind": "person"}, {"kind": "person"}]), asked.get("moves", [])
@@ -153,12 +148,12 @@ async def open_table(studio: Studio, request: Request) -> Response:
     return JSONResponse(table.to_json(), 201)
 
 
-async def read_table(studio: Studio, request: Request) -> Response:
+async def read_table(studio: Studio, request: Request) -> object:
     """GET /tables/{id}: the table."""
-    return JSONResponse(table_of(studio, request).to_json())
+    return table_of(studio, request).to_json()
 
 
-async def change_table(studio: Studio, request: Request) -> Response:
+async def change_table(studio: Studio, request: Request) -> object:
     """POST /tables/{id}/{verb}: do something with the game."""
     table, asked, verb = table_of(studio, request), await read_json(request), request.path_params["verb"]
     match verb:
@@ -190,10 +185,10 @@ async def change_table(studio: Studio, request: Request) -> Response:
                 raise Refusal(400, "sides must be a list of two.")
             table.seat(await studio.tables.read_sides(table.game, sides))
         case "hint":
-            return JSONResponse(await hint(studio, table))
+            return await hint(studio, table)
         case _:
             raise Refusal(404, f"A game cannot {verb[:40]!r}.")
-    return JSONResponse(table.to_json())
+    return table.to_json()
 
 
 async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
@@ -220,16 +215,16 @@ async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
     return {"by": by, **table.move_json(node, best), "value": json_number(value_of(thought))}
 
 
-async def read_search(studio: Studio, request: Request) -> Response:
+async def read_search(studio: Studio, request: Request) -> object:
     """GET /tables/{id}/search?path=3,2: the moves at a node of the search tree."""
     table, text = table_of(studio, request), request.query_params.get("path", "")
     if not re.fullmatch(r"(\d{1,6}(,\d{1,6}){0,1000})?", text):
         raise Refusal(400, "path must be numbers of actions with commas between.")
     path = [int(word) for word in text.split(",") if word]
-    return JSONResponse({"moves": await studio.run_in_thread(table.read_tree, path)})
+    return {"moves": await studio.run_in_thread(table.read_tree, path)}
 
 
-async def read_exact(studio: Studio, request: Request) -> Response:
+async def read_exact(studio: Studio, request: Request) -> object:
     """GET /tables/{id}/exact: the exact values of all legal moves for the player to move, if known."""
     table = table_of(studio, request)
     node, legal = table.tree.current, table.tree.legal()
@@ -250,7 +245,7 @@ async def read_exact(studio: Studio, request: Request) -> Response:
         }
 
     with studio.question():
-        return JSONResponse(await table.in_thread(solve))
+        return await table.in_thread(solve)
 
 
 async def stream_table(studio: Studio, socket: WebSocket) -> None:
@@ -316,14 +311,14 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> Guard:
     """
     routes = [
         Route("/", page),
-        route(studio, "/games", "GET", list_games),
-        route(studio, "/players", "GET", list_players),
-        route(studio, "/tables", "POST", open_table),
-        route(studio, "/tables/{id}", "GET", read_table),
-        route(studio, "/tables/{id}/search", "GET", read_search),
-        route(studio, "/tables/{id}/exact", "GET", read_exact),
+        api("GET", "/games", partial(list_games, studio)),
+        api("GET", "/players", partial(list_players, studio)),
+        api("POST", "/tables", partial(open_table, studio)),
+        api("GET", "/tables/{id}", partial(read_table, studio)),
+        api("GET", "/tables/{id}/search", partial(read_search, studio)),
+        api("GET", "/tables/{id}/exact", partial(read_exact, studio)),
         *(each for module in MORE_ROUTES for each in module(studio)),
-        route(studio, "/tables/{id}/{verb}", "POST", change_table),
+        api("POST", "/tables/{id}/{verb}", partial(change_table, studio)),
         WebSocketRoute("/api/tables/{id}/stream", partial(stream_table, studio)),
         Mount("/static/page", StaticFiles(directory=board.STATIC)),
         Mount("/static/trace", StaticFiles(directory=TRACE)),

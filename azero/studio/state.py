@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
-from starlette.routing import Route
 
 from azero.cli.arguments import load_game
 from azero.cli.overrides import conf_files
@@ -24,7 +23,7 @@ from azero.games.kit.options import PREFIX
 from azero.studio.jobs import Jobs
 from azero.studio.mistakes import concerning
 from azero.studio.pool import Pool
-from azero.studio.safety import Refusal, api
+from azero.studio.safety import Refusal
 from azero.studio.table import GameTable
 from azero.studio.tables import Tables
 from azero.studio.threads import in_thread
@@ -138,14 +137,6 @@ class Studio:
             if game.name in (name, str(path)):
                 return name
         return game.name
-
-
-Handler = Callable[[Studio, Request], Awaitable[object]]
-
-
-def route(studio: Studio, path: str, method: str, handler: Handler) -> Route:
-    """Return a route below /api, whose handler is told the state of the server; see `safety.api`."""
-    return api(method, path, lambda request: handler(studio, request))
 
 
 def table_of(studio: Studio, request: Request) -> GameTable:

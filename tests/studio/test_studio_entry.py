@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ def test_where_nothing_is_a_person_gets_a_page(tmp_path: Path) -> None:
             answer = client.get(place, headers=headers)
             assert answer.status_code == 404
             assert answer.json() == {"error": "There is nothing at this address."}
+
+
+def test_all_pages_have_the_colours_and_the_look_of_the_first() -> None:
+    files = [safety.NO_ENTRY, safety.NOTHING_HERE, safety.NO_ENTRY.with_name("index.html")]
+    sheets = {tuple(re.findall(r'rel="stylesheet" href="([^"]+)"', file.read_text())) for file in files}
+    assert len(sheets) == 1 and len(sheets.pop()) == 3
 
 
 @pytest.mark.parametrize("place", ["/", "/nowhere", "//evil.example", "/\\evil.example", "/%2f/evil.example"])

@@ -181,6 +181,46 @@ def test_a_full_disk_is_a_sentence_and_the_game_is_kept_later(
     assert [game["moves"] for game in kept(client)] == [4]
 
 
+def test_a_game_whose_write_failed_while_another_was_opened_is_kept_later(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "RETRY", 0.3)
+    write = Disk.write
+
+    def full(disk: Disk, path: Path, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Disk, "write", full)
+    path = f"/api/tables/{begin(client)['id']}"
+    wait_for(lambda: client.get(path).json()["unkept"])
+    begin(client, "1 2 3 4")  # looks for a kept game of this line, so it writes what has changed: in vain
+    monkeypatch.setattr(Disk, "write", write)
+    wait_for(lambda: not client.get(path).json()["unkept"])
+    wait_for(lambda: sorted(game["moves"] for game in kept(client)) == [3, 4])
+
+
+def test_a_fault_of_one_game_keeps_no_other_from_being_written_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "PAUSE", 60.0)  # the end writes what has changed since
+    store, faults = keeping.Keeper.store, list[str]()
+
+    def failing(keeper: keeping.Keeper, number: str, taken: Any, last: bool = False) -> None:
+        if last and not faults:
+            faults.append(number)
+            raise RuntimeError("a fault")
+        store(keeper, number, taken, last)
+
+    monkeypatch.setattr(keeping.Keeper, "store", failing)
+    with client_of(make_studio(tmp_path)) as client:
+        tables = [begin(client, "4 4")["id"], begin(client, "1 1")["id"]]
+        wait_for(lambda: len(kept(client)) == 2)
+        for table in tables:
+            post(client, f"/tables/{table}/move", move="3")
+    with client_of(make_studio(tmp_path)) as client:
+        assert sorted(game["moves"] for game in kept(client)) == [2, 3]  # one with its fault, one whole
+
+
 def test_a_player_that_is_gone_is_replaced_by_a_person_with_its_name(tmp_path: Path) -> None:
     with client_of(make_studio(tmp_path)) as client:
         table = begin(client, sides=[player("random"), {"kind": "person"}], ply=2)

@@ -29,6 +29,7 @@ from azero.config.schema import Config
 from azero.report.metrics_csv import read_stats
 from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
+from azero.run.state import format_state
 from azero.stages.diagnosis import newest_games
 from azero.studio import jobs, matches, processes, runs_view
 from azero.studio.jobs import words_of
@@ -254,6 +255,60 @@ def test_going_on_repeats_the_settings_of_the_run(trained_run: TrainedRun) -> No
     ] or set(words_of("tictactoe", other)) == {
         *("game.options.size=4", "seed=3", "search.num_simulations=7", "evaluate.anchors=[5]"),
     }
+
+
+def test_more_minutes_are_added_to_however_many_there_were(
+    trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
+    run, begun = Run.read(config, "trained"), list[str]()
+    run.state = replace(run.state, elapsed_seconds=60 * 10_001.25)
+    monkeypatch.setattr(jobs.Run, "read", lambda config, name: run)
+    work = make_studio(trained_run.checkpoints.parent).jobs
+    work.config = config
+    monkeypatch.setattr(work, "begin", lambda name, words: begun.extend(words))
+    work.go_on("trained", {"minutes": 3})
+    assert "minutes=10004.25" in begun
+
+
+def test_a_forecast_that_takes_too_long_is_ended_and_says_so(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "ESTIMATE_SECONDS", 0.01)
+    said = ask(client, "/estimate", {"recipe": "smoke"}, 400)["error"]
+    assert said == "The forecast took more than 0.0 s; azero estimate in a terminal may take longer."
+
+
+def test_a_run_that_a_terminal_goes_on_with_no_longer_ends_as_the_studio_s_process_did(
+    trained: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    work = make_studio(tmp_path).jobs
+    work.processes["trained"] = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    work.processes["trained"].wait()
+    assert work.state("trained")[0] == "failed"
+    holders: list[Holder | None] = [Holder("azero.loop", 4242, "here", "today"), None]
+    monkeypatch.setattr(jobs, "present_holder", lambda folder: holders.pop(0))
+    assert [work.state("trained")[0] for _ in range(2)] == ["training", "finished"]
+
+
+def test_a_run_that_is_trained_anew_plays_with_its_new_network(
+    trained: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    studio, made = make_studio(tmp_path), list[str]()
+    game = studio.make_game("tictactoe")
+    monkeypatch.setattr(studio.pool, "make", lambda game, side: made.append(side.sha256))
+
+    def seat() -> None:
+        side = studio.pool.read_side(player("pv_mcts", run="trained", num_simulations=10), game)
+        studio.pool.get(game, side)
+
+    seat(), seat()
+    run = Run.read(studio.config, "trained")
+    assert run.state.champion is not None
+    other = replace(run.state.champion, sha256="0" * 64)  # another network in a file of the same name
+    run.paths.state.write_bytes(format_state(replace(run.state, champion=other)))
+    seat()
+    assert len(made) == 2 and made[1] == "0" * 64
 
 
 def test_a_run_has_cycles_curves_and_games(trained: Any, trained_run: TrainedRun) -> None:

@@ -511,7 +511,7 @@ WRONG = [
     ("/api/tables", {"sides": [PERSON, player("\ud800")]}, "is not JSON"),
     ("/analyse", {"run": "\ud800"}, "is not JSON"),
     ("/api/tables", {"sides": [PERSON, player("pv_mcts")]}, "No run has a champion of this game yet"),
-    ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="../x")]}, "is not the name of a run"),
+    ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="../x")]}, "run=../x cannot name a folder"),
     ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="none")]}, "none"),
     ("/api/tables", {"moves": ["9"]}, "is not a move of tictactoe"),
     ("/api/tables", {"moves": ["4"] * 10}, "at most 9 moves"),
