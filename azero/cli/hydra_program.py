@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import re
@@ -34,6 +35,7 @@ LONGEST_VALUE = 24  # characters of a value in the name of a run
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
+@functools.cache
 def store_schema() -> None:
     """Give Hydra the dataclasses as the schema. `search.tree_reuse` goes by `search.kind`.
 
