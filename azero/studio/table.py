@@ -455,7 +455,7 @@ class GameTable:
             "per_second": round(per_second),
             "value": json_number(value_of(thought)),
             "best": thought.best,
-            "moves": [self.move_json(node, move) for move in thought.moves],
+            "moves": [self.move_json(node, move) for move in thought.best_first()],
             "busy": self.searches.busy(),
         }
 

@@ -263,7 +263,7 @@ def test_more_minutes_are_added_to_however_many_there_were(
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     run, begun = Run.read(config, "trained"), list[str]()
     run.state = replace(run.state, elapsed_seconds=60 * 10_001.25)
-    monkeypatch.setattr(jobs.Run, "read", lambda config, name: run)
+    monkeypatch.setattr(Run, "read", lambda config, name: run)
     work = make_studio(trained_run.checkpoints.parent).jobs
     work.config = config
     monkeypatch.setattr(work, "begin", lambda name, words: begun.extend(words))
@@ -302,7 +302,8 @@ def test_a_run_that_is_trained_anew_plays_with_its_new_network(
         side = studio.pool.read_side(player("pv_mcts", run="trained", num_simulations=10), game)
         studio.pool.get(game, side)
 
-    seat(), seat()
+    seat()
+    seat()
     run = Run.read(studio.config, "trained")
     assert run.state.champion is not None
     other = replace(run.state.champion, sha256="0" * 64)  # another network in a file of the same name

@@ -24,7 +24,7 @@ from waiting import wait_for
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
-from azero.players import make_player
+from azero.players import Move, Thought, make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
 from azero.studio import table as table_module
@@ -366,6 +366,17 @@ def test_exact_values_where_they_are_known(tmp_path: Path) -> None:
         go = opened(client, game="go", options={"size": 9})
         unknown = client.get(f"/api/tables/{go['id']}/exact").json()
         assert unknown["known"] is False and unknown["why"].endswith(".")
+
+
+def test_the_move_that_a_search_plays_comes_first_whatever_its_visits(tmp_path: Path) -> None:
+    """A proof may make a move the best that has fewer visits than another."""
+    studio = make_studio(tmp_path)
+    table = table_module.GameTable(
+        studio.tables.searches, studio.make_game("tictactoe"), (pool.PERSON, pool.PERSON)
+    )
+    moves = [Move(4, 1204, 0.0, 0.5, (4,), -1, 1), Move(0, 502, 0.0, 0.5, (0,), 0, 1)]
+    found = table.analysis_json(table.tree.current, Thought(0, 1706, 0.0, moves), "a champion", 1.0)
+    assert found["best"] == 0 and [move["action"] for move in found["moves"]] == [0, 4]
 
 
 def test_a_champion_s_board_is_shown_before_its_network_is_loaded(

@@ -169,7 +169,7 @@ export function makeBoard(element, board, options = {}) {
 
   let position = null, actions = new Map(), active = false, pointed = null, pressed = null, since = 0,
     focusCell = null;
-  let shares = new Map(), written = new Map(), badges = new Map(), shown = new Set();
+  let shares = new Map(), chosen = null, written = new Map(), badges = new Map(), shown = new Set();
   let drawn = []; // arrows of a file, each two cells
   let pixels = 0; // of a cell on the screen; 0: not yet known
   let held = null, goals = new Map(), movable = new Set(), closeMenu = () => {}, dropped = null;
@@ -447,7 +447,7 @@ export function makeBoard(element, board, options = {}) {
       if (share < LEAST_HEAT || position.marks[cell]) continue;
       const [cx, cy] = layout.centre(cell);
       const round = board.by_column || board.kind === "crossings";
-      const attributes = { class: share === best ? "best" : "", "data-of": action,
+      const attributes = { class: (chosen === null ? share === best : action === chosen) ? "best" : "", "data-of": action,
         "fill-opacity": (0.06 + 0.84 * (share / best) ** 0.9 * (0.35 + 0.65 * share ** 0.4)).toFixed(3) };
       layers.heat.append(round ? svg("circle", { cx, cy, r: board.by_column ? 41 : 45, ...attributes })
         : svg("path", { d: layout.outline(cell, 2.5), ...attributes }));
@@ -500,7 +500,7 @@ export function makeBoard(element, board, options = {}) {
       pieces.show(moves); // draws the rest
     },
     /** Colour cells by share of visits: Map action -> share in [0, 1]. */
-    heat: (map) => drawHeat(shares = map),
+    heat: (map, best = null) => drawHeat([shares, chosen] = [map, best]), // best: the action that the search plays
     /** Write into cells: Map action -> lines of text, the most important first. */
     numbers: (map) => drawNumbers(written = map),
     /**

@@ -112,7 +112,7 @@ export function makeAnalysis(desk, onValue) {
     const sum = moves.reduce((total, { visits }) => total + visits, 0) || 1;
     const least = Math.min(LEAST_SHARE, 1 / moves.length); // a search of many moves spreads its visits
     const written = moves.filter(({ visits }) => visits / sum >= least);
-    board.heat(new Map(moves.map(({ action, visits }) => [action, visits / sum])));
+    board.heat(new Map(moves.map(({ action, visits }) => [action, visits / sum])), shown?.best ?? null);
     board.numbers(new Map(written.map(({ action, value, visits, prior }) =>
       [action, [value == null ? "–" : percent(value), short(visits),
         ...(prior == null ? [] : [`${Math.round(100 * prior)} %`])]])));
