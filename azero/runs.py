@@ -19,7 +19,7 @@ from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import format_size, table_text
 from azero.report.listing import age_text, facts_of, remove_run, runs_by_use, size_of_run
-from azero.run.folder import names_of_runs, names_of_shipped, names_without_state, paths_of
+from azero.run.folder import is_shipped, names_of_runs, names_of_shipped, names_without_state, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -140,6 +140,8 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
         UserError: there is no such run, a process works on it, or the disk refuses.
     """
     paths = paths_of(config, name)
+    if is_shipped(name):
+        raise UserError(f"{name} comes with azero, so it stays.")
     if name not in names_of_runs(config) + names_without_state(config):
         hint = did_you_mean(name, names_of_runs(config), "; azero runs lists them.")
         raise UserError(f"{config.checkpoints} holds no run {name}{hint}")
@@ -162,7 +164,7 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
 
 def runs_asked(words: Sequence[str]) -> int:
     """List runs or delete one, as the command line asks; return the exit status."""
-    texts = split_words(words)
+    texts = split_words(words, bare="")
     asked = take_settings(texts, RunsSettings)
     refuse_rest(texts, RunsSettings)
     config = asked.config

@@ -116,9 +116,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     A name is such as "search600_mean_percent", "policy_value_error" or "search100_replies_mistakes". Shares
     are in percent; mistakes against every reply are counted.
     """
-    texts = split_words(words)
-    if "game" in texts:  # a bare word
-        texts["run"] = texts.pop("game")
+    texts = split_words(words, bare="run")
     asked = take_settings(texts, StrengthSettings)
     known = settings(SearchConfig)
     unknown = {key: text for key, text in texts.items() if key.removeprefix("search.") not in known}

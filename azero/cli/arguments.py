@@ -7,6 +7,7 @@ player or the game checks them.
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -104,11 +105,13 @@ def read_range(text: str, name: str, low: int, high: float, wanted: str) -> rang
     return range(int(first), int(last) + 1)
 
 
-def split_words(words: Sequence[str]) -> dict[str, str]:
-    """Return keys and values of `key=value` words, in their order. A bare word is the value of `game`.
+def split_words(words: Sequence[str], bare: str = "game") -> dict[str, str]:
+    """Return keys and values of `key=value` words, in their order.
+
+    bare: the key of a word without one; "": there is none.
 
     Raises:
-        UserError: an option with dashes, or a key twice.
+        UserError: an option with dashes, a word without a key, or a key twice.
     """
     texts: dict[str, str] = {}
     for word in words:
@@ -117,7 +120,9 @@ def split_words(words: Sequence[str]) -> dict[str, str]:
             hint = did_you_mean(word, ANSWERED, "; settings are written key=value, such as seed=2.")
             raise UserError(f"unknown option '{word}'{hint}")
         if not equals:
-            key, value = "game", word
+            key, value = bare, word
+        if not key:
+            raise UserError(f"{word!r} has no value; settings are written key=value, such as seed=2.")
         if key in texts:
             raise UserError(f"{key} is set twice.")
         texts[key] = value
@@ -179,7 +184,8 @@ def rules_of(name: str) -> tuple[str, dict[str, Any]]:
     if name in SHIPPED or is_own_game(name):
         return name, {}
     if name not in conf_files("game"):
-        raise UserError(missing_sentence("game", name, f"game={name} does not exist"))
+        what = "is no Python file" if os.path.isfile(name) else "does not exist"
+        raise UserError(missing_sentence("game", name, f"game={name} {what}"))
     found = compose(f"game={name}").game
     return found.name, found.options
 

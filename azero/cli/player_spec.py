@@ -16,6 +16,7 @@ from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, Use
 from azero.games import SHIPPED, game_of_settings
 from azero.games.game import Game
 from azero.games.own_files import check_allowed
+from azero.games.titles import describe_game
 from azero.players import ThinkingPlayer, make_player, options_of
 from azero.players.options import MAY, MUST, PlayerOptions
 from azero.run.folder import last_used, names_of_runs, names_of_shipped
@@ -158,7 +159,7 @@ def has_learned(run: str, game: Game, config: Config) -> bool:
             return name == game.name and game_of_settings(kept.state.config).options == game.options
         if game.name in SHIPPED:
             return False
-        from azero.network.model import describe_game, unpack_network  # here, because it imports torch
+        from azero.network.model import unpack_network  # here, because it imports torch
 
         loaded = unpack_network(kept.read_champion(), "champion")
         return describe_game(loaded.game_name, loaded.game_options) == describe_game(game.name, game.options)

@@ -73,7 +73,7 @@ def overview() -> str:
 def start(words: Sequence[str]) -> int:
     """Run the program that the first word names with the other words as arguments; return the exit status."""
     if not words or words[0] == "help":
-        words = ["--help"]
+        words = [*words[1:2], "--help"]
     if answers_flag(words[:1], overview):
         return 0
     name = words[0].replace("-", "_")

@@ -109,7 +109,7 @@ def export(asked: ExportSettings) -> str:
 
 def export_asked(words: Sequence[str]) -> int:
     """Write what the words of the command line ask for; return the exit status."""
-    texts = split_words(words)
+    texts = split_words(words, bare="run")
     asked = take_settings(texts, ExportSettings)
     refuse_rest(texts, ExportSettings)
     print(export(asked))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import azero
 from azero.games.game import Game
-from azero.network.model import describe_game
+from azero.games.titles import describe_game
 
 TEXT = """\
 # A network of azero for {name}

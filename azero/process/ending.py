@@ -64,9 +64,10 @@ def collect_seldom() -> None:
 
 
 def raise_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt from here on."""
+    """Let Ctrl-C raise KeyboardInterrupt from here on; in another thread than the main one do nothing."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with contextlib.suppress(ValueError):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def to_ascii(error: UnicodeError) -> tuple[str, int]:

@@ -79,7 +79,7 @@ def games_asked(
     from azero.records.files import about_how_many, read_file, refuse_file
     from azero.records.record import known_game, raise_error
 
-    texts = split_words(words)
+    texts = split_words(words, bare="run")
     source = texts.pop("from", "")
     asked, options = take_settings(texts, RecordsSettings), take_group(texts, "game.options")
     refuse_rest(texts, RecordsSettings, ("from",))

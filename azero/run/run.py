@@ -16,6 +16,7 @@ from typing import Any
 from azero.config.schema import Config, SearchConfig, UserError, flatten
 from azero.run.disk import DamagedFile, Disk, is_there, make_folders, read_checked, reading
 from azero.run.folder import (
+    SHIPPED_PREFIX,
     Folder,
     is_shipped,
     names_of_runs,
@@ -126,6 +127,8 @@ class Run:
                 raise UserError(f"azero has no {name}; it has {', '.join(names_of_shipped()) or 'none'}.")
             there = ", ".join(names_of_runs(config))
             known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
+            if (own := f"{SHIPPED_PREFIX}{name}") in names_of_shipped():
+                known = f"{own} comes with azero"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
         run._load()
         run.accept_previous()
@@ -223,8 +226,9 @@ class Run:
             return self.read_file(champion)
         except DamagedFile as damage:
             before = [entry.file for entry in self.state.champions if entry != champion]
-            how = "by the same command again" if self.config.accept_previous else "with accept_previous=true"
-            way = f"go back to {before[-1]} {how}" if before else "begin anew with run=NAME"
+            how = ": the azero loop that trained it, with accept_previous=true"
+            how = " by the same command again" if self.config.accept_previous else how
+            way = f"go back to {before[-1]}{how}" if before else "begin anew with run=NAME"
             what = f"The champion {damage.name} is damaged ({damage.reason})"
             raise UserError(f"{what}; put a copy of it back, or {way}.") from damage
 

@@ -63,6 +63,7 @@ class Case:
         games: those of the newest cycle.
         aside: games that self-play has left out.
         game: the rules; None if they are gone or must not be run.
+        damage: what is wrong with the champion's file; "" for nothing.
     """
 
     config: Mapping[str, Any]
@@ -70,6 +71,7 @@ class Case:
     games: Sequence[GameRecord]
     aside: Sequence[AsideEntry] = ()
     game: Game | None = None
+    damage: str = ""
 
     def latest(self, tag: str) -> float:
         """Return a statistic of the newest cycle, or nan, which compares as False."""
@@ -319,8 +321,14 @@ def files_gone(case: Case) -> str | None:
     return f"{' and '.join(gone)} cannot be found: put what is missing back." if gone else None
 
 
+def champion_damaged(case: Case) -> str | None:
+    """Find a champion whose file is not what was written."""
+    return case.damage or None
+
+
 CHECKS: dict[str, Callable[[Case], str | None]] = {
     "files": files_gone,
+    "champion": champion_damaged,
     "loss": loss_diverged,
     "value sign": value_sign,
     "value head": value_constant,
@@ -357,7 +365,13 @@ def rules_of(run: Run) -> Game | None:
 def case_of(run: Run, game: Game | None) -> Case:
     """Read what the run's files hold. game: its rules; None runs none."""
     cycles = [*read_stats(run.paths.metrics_csv, run.state.cycle).values()]
-    return Case(run.state.config, cycles, newest_games(run, game), run.state.aside, game)
+    damage = ""
+    try:
+        if run.state.champion is not None:
+            run.read_champion()
+    except UserError as found:
+        damage = str(found)
+    return Case(run.state.config, cycles, newest_games(run, game), run.state.aside, game, damage)
 
 
 def newest_games(run: Run, game: Game | None = None) -> list[GameRecord]:

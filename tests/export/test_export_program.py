@@ -35,6 +35,7 @@ def folder(trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     [
         ("", "run= is missing; azero runs lists the runs, and run=NAME names one."),
         ("run=no", "checkpoints holds no run no; it holds trained."),
+        ("no", "checkpoints holds no run no; it holds trained."),
         ("run=trained out=x.txt", "out=x.txt must end in .html, .onnx, .pt, .py, .so, or set format=."),
         ("run=trained out=no/x.html", "out=no/x.html cannot be written: there is no folder no."),
         ("run=trained out=checkpoints format=onnx", "out=checkpoints is a folder; name a file."),

@@ -114,6 +114,9 @@ SICK = {
     ],
     "gate": [case(evaluate__promoted=0.0)],
     "files": [case(settings={"network.file": "/gone/net.py"})],
+    "champion": [
+        replace(case(), damage="The champion is damaged; go back: the azero loop with accept_previous=true.")
+    ],
     "left out": [replace(case(), aside=[AsideEntry(2, 37, "killed"), AsideEntry(4, 5, "no memory")])],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
@@ -165,6 +168,7 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
             or "play_game" in after
             or "end those programs" in after
             or "put what is missing back" in after
+            or "accept_previous=true" in after
         )
 
 
@@ -340,6 +344,17 @@ def test_a_few_games_prove_nothing() -> None:
         examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0))
         == {}
     )
+
+
+def test_a_damaged_champion_is_found(trained_run: TrainedRun, tmp_path: Path) -> None:
+    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
+    config = Config(checkpoints=str(tmp_path / "checkpoints"), data=str(trained_run.data))
+    run = Run.read(config, "trained")
+    assert run.state.champion is not None
+    file = tmp_path / "checkpoints/trained" / run.state.champion.file
+    file.write_bytes(file.read_bytes()[:1000])
+    found = examine(case_of(run, None))["champion"]
+    assert f"{file} is damaged" in found and found.endswith("with accept_previous=true.")
 
 
 def test_without_figures_nothing_is_found() -> None:

@@ -59,6 +59,11 @@ def test_a_program_gets_its_arguments_and_gives_its_status(tmp_path: Path) -> No
     assert (done.returncode, done.stderr) == (2, "azero: games=0 must be a whole number from 1 up.\n")
 
 
+def test_help_of_a_program_may_be_asked_for_in_words(tmp_path: Path) -> None:
+    asked = call("help", "runs", folder=tmp_path)
+    assert asked.returncode == 0 and asked.stdout == call("runs", "--help", folder=tmp_path).stdout
+
+
 def test_listing_the_programs_imports_nothing_heavy(tmp_path: Path) -> None:
     program = (
         "import runpy, sys\n"

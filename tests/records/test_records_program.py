@@ -200,6 +200,7 @@ def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None
         ("from=broken.sgf cycles=3", "cycles= is for the games of a run."),
         ("run=trained game=tictactoe", "game= is for the games of a file; a run knows its game."),
         ("run=nobody", "holds no run nobody; it holds trained."),
+        ("nobody", "holds no run nobody; it holds trained."),
         (
             "run=trained cycles=90-91",
             "cycles=90-91: run trained keeps the games of cycles 4 to 5; ",

@@ -357,8 +357,8 @@ def test_a_damaged_champion_stops_the_run_until_the_one_before_is_accepted(confi
         Run.open(config, "toy", "test", FastDisk()) as run,
         pytest.raises(
             UserError,
-            match=rf"{before.champion.file} is damaged .* {before.champions[0].file} with "
-            "accept_previous=true",
+            match=rf"{before.champion.file} is damaged .* {before.champions[0].file}: "
+            "the azero loop that trained it, with accept_previous=true",
         ),
     ):
         run.read_champion()
@@ -690,6 +690,11 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(config: Config) ->
     finish(config)
     with pytest.raises(UserError, match=r"holds no run absent; it holds toy\."):
         Run.read(config, "absent")
+
+
+def test_a_champion_that_comes_with_azero_is_named_where_no_run_is(tmp_path: Path, box: Path) -> None:
+    with pytest.raises(UserError, match=r"holds no run hex5; shipped/hex5 comes with azero\.$"):
+        Run.read(Config(checkpoints=str(tmp_path)), "hex5")
 
 
 def test_the_digest_of_a_run_sees_what_counts_and_nothing_else(config: Config) -> None:

@@ -209,7 +209,9 @@ def test_a_run_at_work_is_refused(config: Config, capsys: pytest.CaptureFixture[
         ("delete=foreign", "holds no run foreign"),
         ("delete=..", "run=.. cannot name a folder"),
         ("delete=mine/champion", "cannot name a folder"),
+        ("delete=shipped/hex5", "shipped/hex5 comes with azero, so it stays."),
         ("remove=mine", "unknown setting 'remove'"),
+        ("mine", "'mine' has no value; settings are written key=value"),
     ],
 )
 def test_what_is_no_run_is_refused(
