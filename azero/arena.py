@@ -23,7 +23,14 @@ from typing import TextIO
 import numpy as np
 
 from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
-from azero.cli.player_spec import PlayerSpec, make_from_spec, needs_network, seconds_a_move, take_player_spec
+from azero.cli.player_spec import (
+    PlayerSpec,
+    choose_player,
+    make_from_spec,
+    needs_network,
+    seconds_a_move,
+    take_player_spec,
+)
 from azero.config.reading import whole_number
 from azero.config.schema import Config, UserError, explaining_failure, setting
 from azero.games.game import Game
@@ -284,6 +291,7 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
     texts = split_words(words)
     asked = take_settings(texts, ArenaSettings)
     game, specs = take_game(texts, asked), take_player_specs(texts, asked.players)
+    specs = tuple(choose_player(spec, game, asked.config) for spec in specs)  # names the run of a champion
     refuse_rest(texts, ArenaSettings, ("first", "second"))
     if asked.games % 2:
         raise UserError(

@@ -79,6 +79,8 @@ moves  all legal moves
 quit   leave"""
 HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
+CHAMPIONS_HINT = 400  # of a champion: those of its self-play may be too few to tell moves apart
+MOVES = ("first", "second")
 
 
 @dataclass
@@ -159,8 +161,11 @@ class PlaySession:
 
     def greeting(self) -> str:
         """Return who the person and the opponent are."""
-        order, board = ("first", "second")[self.side], self.game.board
+        order, board = MOVES[self.side], self.game.board
         you = f"You play {board.side_name(self.side)} and move {order}" if board else f"You move {order}"
+        if self.at.to_play:  # at a set-up position
+            names = [board.side_name(side) if board else f"the {MOVES[side]} player" for side in (0, 1)]
+            you = f"You are {names[self.side]}, and {names[1]} is to move"
         goal = f" You {board.goals[self.side]}." if board and board.goals[self.side] else ""
         return f"{you}.{goal}\nYou play against {self.name}{self.about}.\nType help for the commands."
 
@@ -297,6 +302,8 @@ def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: 
     if asked.name == "auto":
         if opponent.name == "pv_mcts":
             cold = {key: value for key, value in opponent.options.items() if "temperature" not in key}
+            if not {"num_simulations", "seconds"} & cold.keys():
+                cold["num_simulations"] = CHAMPIONS_HINT
             asked = replace(opponent, options={**cold, **asked.options})
         else:
             asked = limited_uct(asked, HINT_SIMULATIONS)

@@ -115,13 +115,21 @@ def fault_of(name: str, error: BaseException, what: str = UNFIT) -> UserError:
     if isinstance(error, UserError):
         return error
     path, frames = str(Path(name).resolve()), traceback.extract_tb(error.__traceback__)
-    own = [frame.lineno for frame in frames if frame.filename == path]
+    own = [frame.lineno or 1 for frame in frames if frame.filename == path]
     said = " ".join(str(error).split())[:300].rstrip(".")
     if type(error).__module__.startswith("numba."):
         said, line = explained(error, path)
         own = [line or own[-1]] if line or own else []
+    if own and (unknown := re.search(r"name '(\w+)' is not defined", said)):
+        own = [line_with(unknown[1], path, own[-1])]  # the compiler names the first line of the rule
     place = f" (line {own[-1]})" if own else ""
     return UserError(f"{name} {what}: {type(error).__name__}{f': {said}' * bool(said)}{place}.")
+
+
+def line_with(word: str, path: str, first: int) -> int:
+    """Return the first line of a file, from line `first` on, that has a word; `first` if none has it."""
+    lines = Path(path).read_text("utf-8", "replace").splitlines()[first - 1 :]
+    return next((line for line, text in enumerate(lines, first) if re.search(rf"\b{word}\b", text)), first)
 
 
 def explained(error: BaseException, path: str) -> tuple[str, int | None]:

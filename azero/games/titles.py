@@ -36,3 +36,9 @@ def game_heading(game: Game) -> str:
     if "komi" in options:
         parts.append(f"komi {options['komi']:g}")
     return ", ".join(parts)
+
+
+def describe_game(name: str, options: Mapping[str, Any]) -> str:
+    """Return a game's name with its options, such as ``go(komi=7.5, size=9)``."""
+    listed = ", ".join(f"{key}={options[key]}" for key in sorted(options))
+    return f"{name}({listed})" if listed else name

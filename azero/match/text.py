@@ -80,8 +80,9 @@ def match_text(names: Sequence[str], pairing: Pairing) -> str:
         f"score {by_colour(result)}",
         f"Elo difference {elo}, 95 % interval {elo_low} to {elo_high}",
         distinct_text(result),
-        f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
     ]
+    if any(result.moves):  # not of a match that was stopped
+        lines.append(f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}")
     return "\n".join(lines + doubts)
 
 

@@ -22,6 +22,7 @@ from azero.config.schema import NetworkConfig, UserError, settings
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
+from azero.games.titles import describe_game
 from azero.network.blocks import (
     PyramidBlock,
     ResidualBlock,
@@ -537,9 +538,3 @@ def check_fits(loaded: LoadedNetwork, game: Game) -> None:
 def describe_shapes(planes_shape: tuple[int, int, int], num_actions: int) -> str:
     """Return a game's sizes, such as ``planes of 2 x 5 x 5 and 25 actions``."""
     return f"planes of {' x '.join(map(str, planes_shape))} and {num_actions:,} actions"
-
-
-def describe_game(name: str, options: dict[str, Any]) -> str:
-    """Return a game's name with its options, such as ``go(komi=7.5, size=9)``."""
-    listed = ", ".join(f"{key}={options[key]}" for key in sorted(options))
-    return f"{name}({listed})" if listed else name

@@ -9,6 +9,7 @@ import numpy as np
 from azero.cli.arguments import GameSettings, take_game
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.games.titles import describe_game
 from azero.records.files import read_file
 from azero.records.record import MoveNames, Record, known_game
 from azero.records.walk import positions
@@ -89,9 +90,8 @@ def refuse_other_game(record: Record, game: Game, where: str) -> None:
     if record.game.name != game.name:
         raise UserError(f"{where} has a game of {record.game.name}, not of {game.name}.")
     if record.game.options != game.options:
-        raise UserError(
-            f"{where} has a game of {game.name} with {record.game.options}, not with {game.options}."
-        )
+        theirs, ours = (describe_game(each.name, each.options) for each in (record.game, game))
+        raise UserError(f"{where} has a game of {theirs}, not of {ours}.")
 
 
 def read_openings(game: Game, path: Path, plies: int | None) -> tuple[list[int], ...]:

@@ -221,7 +221,8 @@ def game_of(content: dict[str, Any], make: MakeGame) -> Game:
         key.isidentifier() and isinstance(value, str | int | float) for key, value in options.items()
     )
     if not isinstance(name, str) or not simple or "name" in options:
-        raise UserError(f"game={short(name)} with options={short(options)} names no game.")
+        what = "this" if name is None else f"game={short(name)} with options={short(options)}"
+        raise UserError(f"{what} names no game.")
     try:
         return make(name, options)
     except UserError as error:

@@ -14,6 +14,7 @@ from azero.config.schema import UserError
 from azero.games.checked import ANYONE, REPEATS
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, SECOND
+from azero.games.titles import describe_game
 from azero.records.charsets import readings
 from azero.records.record import (
     MOST_NODES,
@@ -205,7 +206,7 @@ def search_text(named: MoveNames, place: int, text_of: Callable[[int, int], str]
 
 # Read
 
-NOT_SGF = 'this is not SGF, because no game begins with "(;".'
+NOT_SGF = 'this is not SGF, because no game begins with "(;", and not PGN, JSON lines or Parquet.'
 
 
 def read_sgf(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
@@ -391,7 +392,8 @@ def played(record: Record, movers: list[int], passing: int, may_repeat: bool, ma
         record.game = game_of({"game": record.game.name, "options": options}, make)
         walked = walk_through(record, movers, passing)
     if walked.wrong:
-        raise UserError(f"{sentence(record, walked)} in {record.game.name} with {record.game.options}.")
+        game = describe_game(record.game.name, record.game.options)
+        raise UserError(f"{sentence(record, walked)} in {game}.")
     return record.without(walked.dropped) if walked.dropped.any() else record
 
 

@@ -460,6 +460,12 @@ def test_figures_are_white_and_black() -> None:
     ]
 
 
+def test_at_a_set_up_position_the_side_to_move_is_said() -> None:
+    shown: list[str] = []
+    run_session(["game=tictactoe", "opponent=random", "position=.../.X./... O"], person("quit"), shown.append)
+    assert shown[0].startswith("You are X, and O is to move.\nYou play against random.")
+
+
 def test_the_opponent_is_named_with_run_and_cycle(tmp_path: Path) -> None:
     advance(toy_config(tmp_path))
     shown: list[str] = []

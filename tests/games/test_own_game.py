@@ -192,6 +192,7 @@ def test_a_file_with_a_fault_is_one_sentence(mine: Path, text: str, parts: list[
         ("text = str(CELLS)", "a rule cannot make an array, a list, a text or the like"),
         ("cells = {}", "Cannot infer the type of variable 'cells'"),
         ("cells = state.nothing", "Unknown attribute 'nothing'"),
+        ("cells = CELLZ + 1", "NameError: name 'CELLZ' is not defined"),
     ],
 )
 def test_a_rule_that_cannot_be_compiled_is_named_with_its_line_and_not_cut(

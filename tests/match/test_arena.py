@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,17 @@ def result_of(wins: int, draws: int, losses: int) -> MatchResult:
     return summarize(
         [MatchGame(number, number % 2, 0, [number], outcome) for number, outcome in enumerate(outcomes)]
     )
+
+
+def test_a_stopped_match_does_not_tell_a_time_that_nobody_took() -> None:
+    assert "time a move" not in match_text(["a", "b"], Pairing(0, 1, result_of(3, 0, 1)))
+    timed = replace(result_of(3, 0, 1), moves=(2, 2), seconds=(0.5, 0.25))
+    assert match_text(["a", "b"], Pairing(0, 1, timed)).endswith("time a move 250 ms and 125 ms")
+
+
+def test_a_champion_is_named_with_its_run(box: Path) -> None:
+    arena, _ = read_arena(["game=hex5", "first=pv_mcts", "second=random"])
+    assert list(arena.names) == ["pv_mcts run=shipped/hex5", "random"]
 
 
 def test_a_score_beyond_measure_is_said_to_be_so() -> None:
