@@ -256,7 +256,8 @@ def read_object(text: str | bytes, what: str) -> dict[str, Any]:
     try:
         content = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{what} is not JSON: {short(text[:50])}.") from error
+        begin = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        raise UserError(f"{what} is not JSON: {short(begin[:50].strip())}.") from error
     if not isinstance(content, dict):
         raise UserError(f"{what} is not a JSON object: {short(content)}.")
     return content

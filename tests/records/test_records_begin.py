@@ -119,7 +119,7 @@ def test_a_match_takes_its_openings_from_games(capsys: pytest.CaptureFixture[str
         (trace.main, "from=games.sgf ply=-1", "ply=-1 must be from 0 to 5"),
         (trace.main, "from=games.sgf ply=4 moves=4", "from= and moves= cannot both be set."),
         (trace.main, "from=hex.jsonl game=tictactoe", "from=hex.jsonl has a game of hex, not of tictactoe."),
-        (trace.main, "from=hex.jsonl game=hex", "from=hex.jsonl has a game of hex with {'size': 5, "),
+        (trace.main, "from=hex.jsonl game=hex", "from=hex.jsonl has a game of hex(size=5, "),
         (play.main, f"from=games.sgf game={OWN} ply=2", "from=games.sgf has a game of tictactoe, not of "),
         (trace.main, "ply=4", "ply= needs a game, from=FILE."),
         (trace.main, "from=none.sgf", "none.sgf cannot be read: No such file or directory."),

@@ -350,7 +350,7 @@ def test_openings_of_a_book_do_not_depend_on_komi(komi: str, ending: str, tmp_pa
     with open_records(book) as write:
         write(read_one(f"(;SZ[9]KM[{komi}]RU[Japanese];B[ee];W[cc];B[gg])"))
     assert read_openings(game, book, 2) == ([40, 20],)
-    with pytest.raises(UserError, match="has a game of go with"):
+    with pytest.raises(UserError, match=r"has a game of go\("):
         read_openings(make_game("go", size=5), book, 2)
 
 
@@ -359,7 +359,7 @@ def test_openings_of_hex_without_swap_serve_hex_with_it(tmp_path: Path) -> None:
     book.write_text("(;GM[11]SZ[5];B[c3];W[b2];B[a1])")
     assert read_openings(make_game("hex", size=5, swap=True), book, 2) == ([12, 6],)
     book.write_text("(;GM[11]SZ[5];B[c3];W[swap-pieces];B[a1])")
-    with pytest.raises(UserError, match="has a game of hex with"):
+    with pytest.raises(UserError, match=r"has a game of hex\("):
         read_openings(make_game("hex", size=5), book, 2)
 
 

@@ -222,7 +222,7 @@ def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None
         ("from=nothing.sgf", "nothing.sgf cannot be read: No such file or directory."),
         ("from=broken.sgf", "broken.sgf: SGF, game 2: the file ends inside the game, so it may be cut off."),
         ("from=broken.sgf out=new.sgf", "broken.sgf: SGF, game 2: the file ends inside the game"),
-        ("from=broken.jsonl", "broken.jsonl: JSON, line 2: this is not JSON"),
+        ("from=broken.jsonl", "broken.jsonl: JSON, line 2: this is not JSON: '"),
         ("from=broken.parquet", "broken.parquet: this Parquet file is damaged"),
         ("from=other.parquet", "other.parquet: its columns are not those of azero's records."),
         ("from=empty.jsonl", "empty.jsonl: this holds no record, because it is empty."),
