@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -14,8 +15,7 @@ from azero.config.schema import TrainConfig, UserError
 from azero.games.own_files import FAILS, explaining, own_part
 from azero.network.model import Network
 
-# Methods of torch's optimizers that torch's compiler, if it meets them, must leave alone
-UNCOMPILED = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
+REMEMBERED = "__dynamo_disable"  # torch's name for where a function keeps its form that is not compiled
 
 
 def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
@@ -33,12 +33,12 @@ def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimiz
     ]
     if config.optimizer.endswith(".py"):
         return own_optimizer(config, groups)
-    leave_compiler_out()
-    if config.optimizer == "adam":
-        return torch.optim.Adam(groups, lr=config.lr, fused=True)
-    if config.optimizer == "adamw":
-        return torch.optim.AdamW(groups, lr=config.lr, fused=True)
-    optimizer = torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
+    with without_compiler():
+        if config.optimizer == "adam":
+            return torch.optim.Adam(groups, lr=config.lr, fused=True)
+        if config.optimizer == "adamw":
+            return torch.optim.AdamW(groups, lr=config.lr, fused=True)
+        optimizer = torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
     if config.momentum:
         # Without this a skipped first step would leave buffers without content.
         for parameter in network.parameters():
@@ -64,17 +64,22 @@ def own_optimizer(config: TrainConfig, groups: list[dict[str, Any]]) -> torch.op
     return optimizer
 
 
-def leave_compiler_out() -> None:
-    """Keep torch from importing its compiler for the first use of `UNCOMPILED`.
+@contextlib.contextmanager
+def without_compiler() -> Iterator[None]:
+    """Within the block keep torch from importing its compiler when it makes an optimizer.
 
-    Each asks the compiler, which nothing here uses, for a form of itself that is not compiled, and remembers
-    it. It is itself. That import takes 1 to 3 s of a CPU.
+    `add_param_group` asks the compiler, which nothing here uses, for a form of itself that is not compiled,
+    and remembers it. It is itself. That import takes 1 to 3 s of a CPU.
     """
-    if "torch._dynamo" in sys.modules:
-        return
-    for name in UNCOMPILED:
-        method = inspect.unwrap(getattr(torch.optim.Optimizer, name))
-        method.__dict__.setdefault("__dynamo_disable", method)
+    method = inspect.unwrap(torch.optim.Optimizer.add_param_group)
+    is_free = "torch._dynamo" not in sys.modules and REMEMBERED not in method.__dict__
+    if is_free:
+        method.__dict__[REMEMBERED] = method
+    try:
+        yield
+    finally:
+        if is_free:
+            del method.__dict__[REMEMBERED]
 
 
 def bare_step(optimizer: torch.optim.Optimizer) -> Callable[[], object]:

@@ -34,6 +34,7 @@ from azero.network.torch_inference import torch_threads
 from azero.process.machine import cores
 from azero.training.batches import Batch, draw_batch, load_data
 from azero.training.losses import policy_loss_of, stats_of
+from azero.training.optimizers import bare_step
 from azero.training.trainer import Ledger, Trainer
 
 BATCH, LR = 256, 0.001
@@ -79,6 +80,7 @@ def without_batch_norm(network: Network, game: Game) -> Attempt:
                 setattr(module, name, nn.Identity())
     attempt.parameters = list(attempt.network.parameters())
     attempt.optimizer = torch.optim.AdamW(attempt.parameters, fused=True)
+    attempt.update = bare_step(attempt.optimizer)
     return attempt
 
 

@@ -289,7 +289,6 @@ for parameter in network.parameters():
 for name in ("sgd", "adam", "adamw"):
     optimizer = make_optimizer(network, TrainConfig(optimizer=name))
     bare_step(optimizer)()
-    optimizer.load_state_dict(optimizer.state_dict())
 assert "torch._dynamo" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
