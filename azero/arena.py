@@ -291,7 +291,8 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
     texts = split_words(words)
     asked = take_settings(texts, ArenaSettings)
     game, specs = take_game(texts, asked), take_player_specs(texts, asked.players)
-    specs = tuple(choose_player(spec, game, asked.config) for spec in specs)  # names the run of a champion
+    # names the run of a champion
+    specs = tuple(spec if spec.name == "auto" else choose_player(spec, game, asked.config) for spec in specs)
     refuse_rest(texts, ArenaSettings, ("first", "second"))
     if asked.games % 2:
         raise UserError(

@@ -1,6 +1,7 @@
 """`azero doctor`: does a run learn, and if something is in its way, what to do?
 
-It looks at the stats of the finished cycles (`metrics.csv`) and at the newest games, and changes nothing.
+It looks at the stats of the finished cycles (`metrics.csv`), the newest games and the champion's file, and
+changes nothing.
 Each check is a pure function that answers with one sentence, or with None where all is well. Exit status 0
 exactly when nothing was found.
 

@@ -44,7 +44,7 @@ from azero.records.begin import start_of, take_start
 from azero.records.json_lines import write_json
 from azero.records.record import Record
 from azero.report.console import Console, format_count, is_terminal, table_text
-from azero.run.run import Run
+from azero.run.run import Run, search_of
 from azero.truth.known import board_of
 
 EXAMPLES = """
@@ -296,15 +296,19 @@ def no_champion_text(game: Game, name: str, words: Sequence[str]) -> str:
 def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: Config) -> ThinkingPlayer:
     """Return the adviser asked for; for `auto` one like the opponent if that has a network, else uct.
 
+    A champion without a limit of its own searches as in self-play, and CHAMPIONS_HINT times at least.
+
     Raises:
         UserError: the adviser asked for gives no hints.
     """
     if asked.name == "auto":
         if opponent.name == "pv_mcts":
             cold = {key: value for key, value in opponent.options.items() if "temperature" not in key}
-            if not {"num_simulations", "seconds"} & cold.keys():
-                cold["num_simulations"] = CHAMPIONS_HINT
-            asked = replace(opponent, options={**cold, **asked.options})
+            options = {**cold, **asked.options}
+            if "run" in options and not {"num_simulations", "seconds"} & options.keys():
+                own = search_of(Run.read(config, str(options["run"]))).num_simulations
+                options["num_simulations"] = max(own, CHAMPIONS_HINT)
+            asked = replace(opponent, options=options)
         else:
             asked = limited_uct(asked, HINT_SIMULATIONS)
     player = make_from_spec(asked, game, config, one_game=True)

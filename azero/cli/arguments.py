@@ -122,7 +122,7 @@ def split_words(words: Sequence[str], bare: str = "game") -> dict[str, str]:
         if not equals:
             key, value = bare, word
         if not key:
-            raise UserError(f"{word!r} has no value; settings are written key=value, such as seed=2.")
+            raise UserError(f"{word!r} has no value; settings are written key=value.")
         if key in texts:
             raise UserError(f"{key} is set twice.")
         texts[key] = value

@@ -120,7 +120,8 @@ def fault_of(name: str, error: BaseException, what: str = UNFIT) -> UserError:
     if type(error).__module__.startswith("numba."):
         said, line = explained(error, path)
         own = [line or own[-1]] if line or own else []
-    if own and (unknown := re.search(r"name '(\w+)' is not defined", said)):
+    unknown = re.search(r"name '(\w+)' is not defined", said)
+    if own and unknown and "numba" in frames[-1].filename:
         own = [line_with(unknown[1], path, own[-1])]  # the compiler names the first line of the rule
     place = f" (line {own[-1]})" if own else ""
     return UserError(f"{name} {what}: {type(error).__name__}{f': {said}' * bool(said)}{place}.")

@@ -512,7 +512,7 @@ def give_fair_chance(network: Network, game: Game, first: int) -> None:
     average = known.logsumexp(1) - legal[:, :first].sum(1).log()
     bias = network.get_parameter("policy_head.output.bias")
     for action in range(first, game.num_actions):
-        if (rows := legal[:, action]).any():
+        if (rows := legal[:, action] & legal[:, :first].any(1)).any():
             bias[action - first] += (average - logits[:, action])[rows].mean()
 
 

@@ -42,7 +42,8 @@ def prepare() -> None:
     """Prepare a program for its end, and for imports and compiling. `azero` calls it before any other import.
 
     Ctrl-C ends the process at once, also inside compiled code, until the program takes over the signal:
-    `StopSignal` does while a run is open, and `raise_interrupts` where something must be saved.
+    `StopSignal` does while a run is open, `raise_interrupts` where something must be saved, and
+    `end_at_interrupts` where a bar hides the cursor.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else a background job ignores it
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -64,10 +65,16 @@ def collect_seldom() -> None:
 
 
 def raise_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt from here on; in another thread than the main one do nothing."""
+    """Let Ctrl-C raise KeyboardInterrupt from here on."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def end_at_interrupts() -> None:
+    """Let Ctrl-C end the process with the cursor shown; in another thread than the main one do nothing."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
         with contextlib.suppress(ValueError):
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, lambda *_: end_now(INTERRUPTED))
 
 
 def to_ascii(error: UnicodeError) -> tuple[str, int]:

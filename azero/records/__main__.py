@@ -79,10 +79,12 @@ def games_asked(
     from azero.records.files import about_how_many, read_file, refuse_file
     from azero.records.record import known_game, raise_error
 
-    texts = split_words(words, bare="run")
+    texts = split_words(words, bare="game" if any(word.startswith("from=") for word in words) else "run")
     source = texts.pop("from", "")
     asked, options = take_settings(texts, RecordsSettings), take_group(texts, "game.options")
     refuse_rest(texts, RecordsSettings, ("from",))
+    if not source and Path(asked.run).is_file():
+        raise UserError(f"{asked.run} is a file; from={asked.run} reads it.")
     if bool(source) == bool(asked.run):
         raise UserError("Name either a run with run= or a file of games with from=.")
     if source and asked.cycles:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from statistics import mean
 from typing import Any, NamedTuple, TextIO
 
-from azero.process.ending import raise_interrupts
+from azero.process.ending import end_at_interrupts
 from azero.report.forecast import RECENT_CYCLES
 from azero.run.state import CYCLE_STAGES, StageName
 
@@ -402,7 +402,7 @@ def in_terminal(rich: Any) -> Iterator[Show]:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as RichProgress
 
-    raise_interrupts()  # else the cursor, which is hidden below, would not come back
+    end_at_interrupts()  # else the cursor, which is hidden below, would not come back
     bar = BarColumn(bar_width=SHORT_BAR, finished_style="green")  # the usual one is grey in 16 colours
     head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
     with RichProgress(head, bar, note, console=rich, transient=True, refresh_per_second=8) as shown:

@@ -226,9 +226,9 @@ class Run:
             return self.read_file(champion)
         except DamagedFile as damage:
             before = [entry.file for entry in self.state.champions if entry != champion]
-            how = ": the azero loop that trained it, with accept_previous=true"
-            how = " by the same command again" if self.config.accept_previous else how
-            way = f"go back to {before[-1]}{how}" if before else "begin anew with run=NAME"
+            how = "by the azero loop command of this run with accept_previous=true"
+            how = "by the same command again" if self.config.accept_previous else how
+            way = f"go back to {before[-1]} {how}" if before else "begin anew with run=NAME"
             what = f"The champion {damage.name} is damaged ({damage.reason})"
             raise UserError(f"{what}; put a copy of it back, or {way}.") from damage
 

@@ -323,7 +323,7 @@ def files_gone(case: Case) -> str | None:
 
 def champion_damaged(case: Case) -> str | None:
     """Find a champion whose file is not what was written."""
-    return case.damage or None
+    return case.damage.replace("; put", ": put", 1) or None
 
 
 CHECKS: dict[str, Callable[[Case], str | None]] = {

@@ -33,7 +33,7 @@ from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
 from azero.studio.mistakes import FieldMistake
 from azero.studio.offered import recipe_for
-from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
+from azero.studio.processes import NAME, ask_to_stop, end, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
 from azero.studio.safety import Refusal, can_be_sent, is_number
 
@@ -80,7 +80,8 @@ class Jobs:
 
     def alive(self, name: str) -> bool:
         """Return whether a process that this server has started for a run goes on."""
-        return name in self.processes and self.processes[name].poll() is None
+        process = self.processes.get(name)
+        return process is not None and process.poll() is None
 
     def trainer(self, name: str) -> Holder | None:
         """Return the process that holds a run now."""
@@ -92,17 +93,18 @@ class Jobs:
         It is starting, training, stopping, busy (another program works on it), stopped, finished or failed.
         """
         holder, process = self.trainer(name), self.processes.get(name)
-        if holder is not None and process is not None and process.poll() is not None:
-            self.processes.pop(name, None)  # another process goes on with the run: this one's end is past
         if holder is not None and holder.program != LOOP:
             return "busy", f"{holder} works on it."
-        if holder is not None or self.alive(name):
-            pid = holder.pid if holder else self.processes[name].pid
+        ended = process is not None and process.poll() is not None
+        if holder is not None and process is not None and ended and process.pid != holder.pid:
+            self.processes.pop(name, None)  # another process goes on with the run: this one's end is past
+        if who := holder or (None if ended else process):
+            pid = who.pid
             if self.asked_to_stop.get(name) == pid:
                 return "stopping", "It saves what is finished."
             return "training" if holder else "starting", ""
-        if name in self.processes:
-            return ending(self.processes[name].wait(), self.log(name))
+        if process is not None:
+            return ending(process.wait(), self.log(name))
         state = Run.read(self.config, name).state
         if state.cycle >= state.config.get("cycles", 0):
             return "finished", ""
@@ -280,9 +282,9 @@ class Jobs:
             try:
                 status = process.wait(ESTIMATE_SECONDS)
             except subprocess.TimeoutExpired as late:
-                process.terminate()  # it removes its folder
+                end(process)
                 took = f"The forecast took more than {format_seconds(ESTIMATE_SECONDS)}"
-                raise UserError(f"{took}; azero estimate in a terminal may take longer.") from late
+                raise UserError(f"{took}; azero estimate in a terminal has no such limit.") from late
             if status:
                 raise UserError(ending(status, log)[1])
             return {"lines": forecast_of(last_lines(log))}

@@ -14,6 +14,7 @@ from azero.config.schema import UserError, explaining_failure
 
 LOG_BYTES = 64_000  # of the end of a log that a page shows
 LOG_LINES = 200
+PATIENCE = 10.0  # seconds that a process has to end
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 NAME = re.compile(r"[A-Za-z0-9][\w.=,+-]{0,63}", re.ASCII)  # of what a page starts
 
@@ -46,6 +47,16 @@ def ask_to_stop(pid: int) -> None:
         raise UserError(
             f"Process {pid} belongs to another user and cannot be stopped from here."
         ) from refusal
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process, which may remove its folders first, and wait for that."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def is_running(pid: int, word: str) -> bool:

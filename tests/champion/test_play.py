@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from azero.cli.player_spec import PlayerSpec, choose_player
 from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.play import PlaySession, main, run_session, show_line, value_text
+from azero.play import CHAMPIONS_HINT, PlaySession, choose_adviser, main, run_session, show_line, value_text
 from azero.players import Move, ThinkingPlayer, Thought, make_player
 from azero.players.base import Deterministic
 from azero.players.pv_mcts import PvMcts
@@ -458,6 +459,20 @@ def test_figures_are_white_and_black() -> None:
         "You play White and move first",
         "You play Black and move second",
     ]
+
+
+def test_a_champion_s_hint_searches_no_less_than_400_times_unless_it_is_told_to(box: Path) -> None:
+    """Self-play of hex5 searches less often; a run that searches more often hints so."""
+    game, config = make_game("hex", size=5), Config()
+    opponent = PlayerSpec("opponent", "pv_mcts", {"run": "shipped/hex5"})
+
+    def simulations(**options: Any) -> int:
+        adviser = choose_adviser(PlayerSpec("adviser", "auto", options), opponent, game, config)
+        return int(adviser.search.num_simulations)  # type: ignore[attr-defined]
+
+    assert simulations() == CHAMPIONS_HINT == 400
+    assert simulations(num_simulations=20) == 20
+    assert simulations(seconds=1.0) > 400
 
 
 def test_at_a_set_up_position_the_side_to_move_is_said() -> None:

@@ -228,13 +228,12 @@ def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> No
     copies = [MatchGame(number, number % 2, 0, [1], 1.0 - number % 2) for number in range(10)]
     text = match_text(["a", "b"], Pairing(0, 1, summarize(copies, fixed=True)))
     assert "1 wins, 1 draws, 0 losses" in text
-    assert (
-        "2 distinct games of 10; 8 repeat others and are not counted: more different openings would help\n"
-        in text
+    assert text.endswith(
+        "2 distinct games of 10; 8 repeat others and are not counted: more different openings would help"
     )
     assert "score moving first 100.0 %, second 50.0 %" in text
     varied = match_text(["a", "b"], Pairing(0, 1, summarize(copies)))
-    assert "5 wins, 5 draws, 0 losses" in varied and "2 distinct games of 10\n" in varied
+    assert "5 wins, 5 draws, 0 losses" in varied and varied.endswith("2 distinct games of 10")
     stopped = [MatchGame(5, 1, 0, [1], 0.0), MatchGame(8, 0, 0, [1], 1.0)]  # halves of two pairs
     assert summarize(stopped, fixed=True).repeats == 0
 

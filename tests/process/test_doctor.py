@@ -114,9 +114,7 @@ SICK = {
     ],
     "gate": [case(evaluate__promoted=0.0)],
     "files": [case(settings={"network.file": "/gone/net.py"})],
-    "champion": [
-        replace(case(), damage="The champion is damaged; go back: the azero loop with accept_previous=true.")
-    ],
+    "champion": [replace(case(), damage="The champion is damaged; put a copy of it back, or begin anew.")],
     "left out": [replace(case(), aside=[AsideEntry(2, 37, "killed"), AsideEntry(4, 5, "no memory")])],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
@@ -168,7 +166,7 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
             or "play_game" in after
             or "end those programs" in after
             or "put what is missing back" in after
-            or "accept_previous=true" in after
+            or "put a copy of it back" in after
         )
 
 

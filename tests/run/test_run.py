@@ -357,8 +357,8 @@ def test_a_damaged_champion_stops_the_run_until_the_one_before_is_accepted(confi
         Run.open(config, "toy", "test", FastDisk()) as run,
         pytest.raises(
             UserError,
-            match=rf"{before.champion.file} is damaged .* {before.champions[0].file}: "
-            "the azero loop that trained it, with accept_previous=true",
+            match=rf"{before.champion.file} is damaged .* {before.champions[0].file} by "
+            "the azero loop command of this run with accept_previous=true",
         ),
     ):
         run.read_champion()

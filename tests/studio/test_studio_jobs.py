@@ -276,7 +276,7 @@ def test_a_forecast_that_takes_too_long_is_ended_and_says_so(
 ) -> None:
     monkeypatch.setattr(jobs, "ESTIMATE_SECONDS", 0.01)
     said = ask(client, "/estimate", {"recipe": "smoke"}, 400)["error"]
-    assert said == "The forecast took more than 0.0 s; azero estimate in a terminal may take longer."
+    assert said == "The forecast took more than 0.0 s; azero estimate in a terminal has no such limit."
 
 
 def test_a_run_that_a_terminal_goes_on_with_no_longer_ends_as_the_studio_s_process_did(

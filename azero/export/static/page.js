@@ -294,7 +294,7 @@ function start(main, about) {
     const shares = new Map(shown ? [...position.legal].map((action) => [action, shown[action]]) : []);
     const written = view === "nothing" ? [] : [...shares].filter(([, share]) => share >= LEAST_SHARE);
     board.element.classList.toggle("light", view === "nothing");
-    board.heat(shares);
+    board.heat(shares, searched && found.best >= 0 ? found.best : null);
     board.numbers(new Map(written.map(([action, share]) => [action, searched
       ? [percent(found.values[action]), short(found.visits[action])] : [`${Math.round(100 * share)} %`]])));
     const value = position.terminal ? null : searched ? found.value : network.value;

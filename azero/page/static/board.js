@@ -437,14 +437,14 @@ export function makeBoard(element, board, options = {}) {
 
   function drawHeat() {
     layers.heat.replaceChildren();
-    layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre) : []),
+    layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre, chosen) : []),
       ...drawn.map((ends) => arrow(...ends.map(layout.centre), 10, { class: "drawn" })));
     const best = Math.max(0, ...shares.values());
-    shown = topMoves(board, shares);
+    shown = topMoves(board, shares, chosen);
     for (const [cell, action] of actions) {
       if (!shown.has(action)) continue;
       const share = shares.get(action) ?? 0;
-      if (share < LEAST_HEAT || position.marks[cell]) continue;
+      if ((share < LEAST_HEAT && action !== chosen) || position.marks[cell]) continue;
       const [cx, cy] = layout.centre(cell);
       const round = board.by_column || board.kind === "crossings";
       const attributes = { class: (chosen === null ? share === best : action === chosen) ? "best" : "", "data-of": action,
@@ -499,8 +499,8 @@ export function makeBoard(element, board, options = {}) {
       for (const draw of [drawStones, drawHeat, drawNumbers, drawPreview]) draw();
       pieces.show(moves); // draws the rest
     },
-    /** Colour cells by share of visits: Map action -> share in [0, 1]. */
-    heat: (map, best = null) => drawHeat([shares, chosen] = [map, best]), // best: the action that the search plays
+    /** Colour cells by share of visits: Map action -> share in [0, 1]; best: the action that the search plays. */
+    heat: (map, best = null) => drawHeat([shares, chosen] = [map, best]),
     /** Write into cells: Map action -> lines of text, the most important first. */
     numbers: (map) => drawNumbers(written = map),
     /**

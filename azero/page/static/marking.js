@@ -7,10 +7,10 @@ const TOP = 10; // such moves
 const FONT = 13; // pixels
 const OWNERS = ["", "first", "second"];
 
-/** Return the actions that have a circle and numbers: all, on a big board those of the largest shares. */
-export function topMoves({ rows, columns }, shares) {
+/** Return the actions with a circle and numbers: all, on a big board `chosen` and those of the largest shares. */
+export function topMoves({ rows, columns }, shares, chosen) {
   if (Math.max(rows.length, columns.length) < BIG) return { has: () => true };
-  return new Set([...shares].sort((a, b) => b[1] - a[1]).slice(0, TOP).map(([action]) => action));
+  return new Set([...[...shares].sort((a, b) => b[1] - a[1]).slice(0, TOP).map(([action]) => action), chosen]);
 }
 
 /** Return an X or an O in a cell of 100 units around 0, 0. */

@@ -177,15 +177,19 @@ export function arrow([x1, y1], [x2, y2], width, attributes) {
   return svg("path", { ...attributes, d: `M${points.join("L")}Z` });
 }
 
-/** Return arrows for the best moves by their shares of visits, Map action -> share, the best one on top. */
-export function arrows(moves, shares, centre) {
+/**
+ * Return arrows for the best moves by their shares of visits, Map action -> share, the best one on top.
+ * chosen: the action that the search plays, which is the best one then; null: the most visited is.
+ */
+export function arrows(moves, shares, centre, chosen = null) {
   const ways = [...Map.groupBy(moves.filter(goes), ({ from, cell }) => `${from} ${cell}`).values()];
   const found = ways.map((same) => ({ ...same[0],
-    share: same.reduce((sum, { action }) => sum + (shares.get(action) ?? 0), 0) }));
-  const shown = found.filter(({ share }) => share >= LEAST_ARROW).sort((a, b) => b.share - a.share)
-    .slice(0, ARROWS).reverse();
-  const best = shown.at(-1)?.share;
-  return shown.map(({ from, cell, action, share }) => arrow(centre(from), centre(cell), 4 + 14 * share / best,
-    { class: share === best ? "best" : "", "data-of": action,
-      "fill-opacity": (0.25 + 0.6 * share / best).toFixed(3) }));
+    share: same.reduce((sum, { action }) => sum + (shares.get(action) ?? 0), 0),
+    played: shares.size > 0 && same.some(({ action }) => action === chosen) }));
+  const shown = found.filter(({ share, played }) => share >= LEAST_ARROW || played)
+    .sort((a, b) => b.played - a.played || b.share - a.share).slice(0, ARROWS).reverse();
+  const best = shown.at(-1), most = Math.max(...shown.map(({ share }) => share));
+  return shown.map((way) => arrow(centre(way.from), centre(way.cell), 4 + 14 * way.share / most,
+    { class: way === best || (chosen === null && way.share === most) ? "best" : "", "data-of": way.action,
+      "fill-opacity": (0.25 + 0.6 * way.share / most).toFixed(3) }));
 }
