@@ -79,7 +79,7 @@ def without_compiler() -> Iterator[None]:
         yield
     finally:
         if is_free:
-            del method.__dict__[REMEMBERED]
+            method.__dict__.pop(REMEMBERED, None)
 
 
 def bare_step(optimizer: torch.optim.Optimizer) -> Callable[[], object]:
