@@ -461,7 +461,9 @@ def test_figures_are_white_and_black() -> None:
     ]
 
 
-def test_a_champion_s_hint_searches_no_less_than_400_times_unless_it_is_told_to(box: Path) -> None:
+def test_a_champion_s_hint_searches_no_less_than_400_times_unless_it_is_told_to(
+    box: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Self-play of hex5 searches less often; a run that searches more often hints so."""
     game, config = make_game("hex", size=5), Config()
     opponent = PlayerSpec("opponent", "pv_mcts", {"run": "shipped/hex5"})
@@ -473,6 +475,8 @@ def test_a_champion_s_hint_searches_no_less_than_400_times_unless_it_is_told_to(
     assert simulations() == CHAMPIONS_HINT == 400
     assert simulations(num_simulations=20) == 20
     assert simulations(seconds=1.0) > 400
+    monkeypatch.setattr("azero.play.search_of", lambda run: SearchConfig(num_simulations=1000))
+    assert simulations() == 1000
 
 
 def test_at_a_set_up_position_the_side_to_move_is_said() -> None:

@@ -414,7 +414,7 @@ def assert_sentence(error: pytest.ExceptionInfo[UserError]) -> None:
         ("(;SZ[9];B[ee];AW[cc])", "sets up stones in the middle of the game, and azero does not read that"),
         ("(;SZ[9];W[ee])", "move 1, 'e5', is played out of turn in go"),
         ("(;SZ[9];B[ee];B[cc])", "move 2, 'c7', is played out of turn"),
-        ("(;SZ[9];B[ee];W[ee])", "move 2, 'e5', is not legal in go(komi="),
+        ("(;SZ[9];B[ee];W[ee])", "move 2, 'e5', is not legal in go(komi=7.5, max_plies=0, size=9, superko="),
         ("(;SZ[9];B[];W[];B[ee])", "move 3, 'e5', comes after the end of the game"),
         ("(;SZ[9];B[];W[];B[];W[ee])", "move 4, 'e5', comes after the end of the game"),
         ("(;SZ[9];B[ee]W[cc])", "a node has 2 moves, after move 0"),

@@ -274,9 +274,17 @@ def test_more_minutes_are_added_to_however_many_there_were(
 def test_a_forecast_that_takes_too_long_is_ended_and_says_so(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    begun: list[subprocess.Popen[bytes]] = []
+
+    def noted(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        begun.append(processes.start(words, log))
+        return begun[-1]
+
+    monkeypatch.setattr(jobs, "start", noted)
     monkeypatch.setattr(jobs, "ESTIMATE_SECONDS", 0.01)
     said = ask(client, "/estimate", {"recipe": "smoke"}, 400)["error"]
     assert said == "The forecast took more than 0.0 s; azero estimate in a terminal has no such limit."
+    assert [process.returncode is not None for process in begun] == [True]
 
 
 def test_a_run_that_a_terminal_goes_on_with_no_longer_ends_as_the_studio_s_process_did(

@@ -439,7 +439,7 @@ export function makeBoard(element, board, options = {}) {
     layers.heat.replaceChildren();
     layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre, chosen) : []),
       ...drawn.map((ends) => arrow(...ends.map(layout.centre), 10, { class: "drawn" })));
-    const best = Math.max(0, ...shares.values());
+    const best = Math.max(0, ...shares.values()) || 1; // at first no move has a visit
     shown = topMoves(board, shares, chosen);
     for (const [cell, action] of actions) {
       if (!shown.has(action)) continue;

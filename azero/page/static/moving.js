@@ -188,8 +188,8 @@ export function arrows(moves, shares, centre, chosen = null) {
     played: shares.size > 0 && same.some(({ action }) => action === chosen) }));
   const shown = found.filter(({ share, played }) => share >= LEAST_ARROW || played)
     .sort((a, b) => b.played - a.played || b.share - a.share).slice(0, ARROWS).reverse();
-  const best = shown.at(-1), most = Math.max(...shown.map(({ share }) => share));
+  const most = Math.max(...shown.map(({ share }) => share)) || 1; // at first no move has a visit
   return shown.map((way) => arrow(centre(way.from), centre(way.cell), 4 + 14 * way.share / most,
-    { class: way === best || (chosen === null && way.share === most) ? "best" : "", "data-of": way.action,
+    { class: (chosen === null ? way.share === most : way.played) ? "best" : "", "data-of": way.action,
       "fill-opacity": (0.25 + 0.6 * way.share / most).toFixed(3) }));
 }
