@@ -29,7 +29,7 @@ from azero.studio.results import called, result_words
 from azero.studio.review import Review, make_judge, report_of, value_of
 from azero.studio.safety import Refusal, is_number
 from azero.studio.searches import BoardAnalysis, SharedSearches
-from azero.studio.threads import in_thread
+from azero.studio.threads import call_in, in_thread
 
 MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
@@ -407,7 +407,7 @@ class GameTable:
             self.send_table()
 
         def run() -> T:
-            with CompileNotice(lambda _: loop.call_soon_threadsafe(note)):
+            with CompileNotice(lambda _: call_in(loop, note)):
                 return work()
 
         try:
@@ -435,7 +435,7 @@ class GameTable:
             now = time.perf_counter()
             speed = (thought.visits - began[1]) / max(now - began[0], 1e-6)
             began = (now, thought.visits)
-            loop.call_soon_threadsafe(send, thought, max(0.0, speed))
+            call_in(loop, send, thought, max(0.0, speed))
 
         return report
 

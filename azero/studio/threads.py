@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import threading
@@ -27,3 +28,9 @@ async def in_thread(work: Callable[[], T], low: bool = True) -> T:
         return work()
 
     return await asyncio.wrap_future(in_background(run))
+
+
+def call_in(loop: asyncio.AbstractEventLoop, call: Callable[..., object], *args: object) -> None:
+    """Let a loop call this soon, from any thread. After the studio's end, which threads outlive, nothing."""
+    with contextlib.suppress(RuntimeError):  # the loop is closed
+        loop.call_soon_threadsafe(call, *args)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,6 +26,7 @@ from waiting import wait_for
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
+from azero.kernels import compiling
 from azero.players import Move, Thought, make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
@@ -377,6 +380,34 @@ def test_the_move_that_a_search_plays_comes_first_whatever_its_visits(tmp_path: 
     moves = [Move(4, 1204, 0.0, 0.5, (4,), -1, 1), Move(0, 502, 0.0, 0.5, (0,), 0, 1)]
     found = table.analysis_json(table.tree.current, Thought(0, 1706, 0.0, moves), "a champion", 1.0)
     assert found["best"] == 0 and [move["action"] for move in found["moves"]] == [0, 4]
+
+
+def test_a_search_that_outlives_the_studio_disturbs_no_compilation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a search may have to compile, its board hears of all compilations in the process."""
+    monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.0)
+    studio = make_studio(tmp_path)
+    table = table_module.GameTable(
+        studio.tables.searches, studio.make_game("tictactoe"), (pool.PERSON, pool.PERSON)
+    )
+    begun, end = threading.Event(), threading.Event()
+
+    def search() -> None:
+        begun.set()
+        assert end.wait(60)
+
+    async def ended_early() -> None:
+        searching = asyncio.ensure_future(table.in_thread(search))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        searching.cancel()
+
+    asyncio.run(ended_early())
+    try:
+        assert numba.njit(lambda number: number + 1)(41) == 42
+    finally:
+        end.set()
 
 
 def test_a_champion_s_board_is_shown_before_its_network_is_loaded(
