@@ -66,6 +66,8 @@ def list_runs(config: Config) -> str:
     """Return the table of all runs, the one used last first, as wide as the terminal allows."""
     found = rows_of(config)
     if not found:
+        if not Path(config.checkpoints).is_dir():
+            return f"There is no run yet, nor a folder {config.checkpoints}; azero loop makes both."
         return f"There is no run in {config.checkpoints} yet; azero loop makes one."
     rows, width = [HEAD, *map(cells_of, found)], shutil.get_terminal_size((WITHOUT_TERMINAL, 24)).columns
     lengths = lengths_of([row.run for row in found])

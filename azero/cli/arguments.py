@@ -123,6 +123,8 @@ def split_words(words: Sequence[str], bare: str = "game") -> dict[str, str]:
             key, value = bare, word
         if not key:
             raise UserError(f"{word!r} has no value; settings are written key=value.")
+        if key in texts and not equals:
+            raise UserError(f"{key} is set twice, by '{word}' too; a value with spaces needs quotes.")
         if key in texts:
             raise UserError(f"{key} is set twice.")
         texts[key] = value

@@ -165,6 +165,8 @@ def test_without_runs_a_sentence_says_how_to_make_one(
 ) -> None:
     assert main([f"checkpoints={tmp_path}"]) == 0
     assert "azero loop makes one" in capsys.readouterr().out
+    assert main([f"checkpoints={tmp_path / 'mistyped'}"]) == 0
+    assert f"There is no run yet, nor a folder {tmp_path / 'mistyped'};" in capsys.readouterr().out
 
 
 def test_both_folders_of_the_run_go_and_nothing_else(
