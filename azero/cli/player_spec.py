@@ -112,13 +112,20 @@ def choose_player(asked: PlayerSpec, game: Game, config: Config, run: str = "") 
     """Return a player's spec and its run, asked for or by `run_of`; for `auto` the champion, or else a rival.
 
     Options of uct that were asked for, such as simulations, rule another rival out.
+
+    Raises:
+        UserError: a player that needs a champion, and no run has one of this game.
     """
     is_auto = asked.name == "auto"
     if not is_auto and not must_have_network(asked):
         return asked
     run = run or asked.options.get("run") or run_of(game, config) or ""
+    if not run and not is_auto:
+        check_options(asked)
+        who = asked.name if asked.label == asked.name else f"{asked.label}={asked.name}"
+        raise UserError(f"{who} needs a champion, and no run has one of this game; azero loop trains one.")
     if not run:
-        return without_champion(asked, game) if is_auto else asked
+        return without_champion(asked, game)
     name = "pv_mcts" if is_auto else asked.name
     return replace(asked, name=name, options={**asked.options, "run": run})
 
