@@ -25,6 +25,7 @@ from running import RunProgram, TrainedRun
 from azero.process.ending import collect_seldom
 from azero.run.folder import SHIPPED_RUNS
 from azero.run.state import State, run_digest
+from azero.studio.threads import NICE
 
 if TYPE_CHECKING:
     from toy import ToyUntil
@@ -40,9 +41,13 @@ MANY = 1000  # tests: nearly all are asked for
 def pytest_configure(config: pytest.Config) -> None:
     """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals.
 
+    All have the priority of the studio's searches, which else get no time beside other tests.
+
     Hypothesis gives an example no deadline: how long it takes depends on what else the machine does.
     """
     collect_seldom()
+    if sys.platform == "linux":
+        os.nice(max(0, NICE - os.getpriority(os.PRIO_PROCESS, 0)))
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

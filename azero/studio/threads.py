@@ -24,7 +24,8 @@ async def in_thread(work: Callable[[], T], low: bool = True) -> T:
 
     def run() -> T:
         if low and sys.platform == "linux":  # use what other programs leave of the cores
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            this = os.PRIO_PROCESS, threading.get_native_id()
+            os.setpriority(*this, max(NICE, os.getpriority(*this)))  # none may have a higher one than before
         return work()
 
     return await asyncio.wrap_future(in_background(run))

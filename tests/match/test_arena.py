@@ -168,7 +168,7 @@ def test_two_arenas_that_find_the_same_number_write_two_files(monkeypatch: pytes
         (["first=pv_mcts", "first.search=5"], "unknown setting 'first.search'"),
         (["first=alpha_beta", "first.heuristic=[a]"], "first.heuristic=[a] must be one of: auto"),
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
-        (["game=losalamos", "first=policy"], "first=policy needs a champion, and no run has one of this game"),
+        (["game=losalamos", "first=policy"], "first=policy needs a champion, and no run has one of this"),
         (["game=draughts"], "game=draughts does not exist; there are breakthrough, breakthrough6, chess, "),
     ],
 )  # fmt: skip

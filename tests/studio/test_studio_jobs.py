@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections import OrderedDict
@@ -31,7 +33,7 @@ from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
 from azero.run.state import format_state
 from azero.stages.diagnosis import newest_games
-from azero.studio import jobs, matches, processes, runs_view
+from azero.studio import jobs, matches, processes, runs_view, threads
 from azero.studio.jobs import words_of
 
 ENDLESS = {"recipe": "tictactoe", "minutes": 30}
@@ -447,16 +449,30 @@ def test_what_may_not_be_played_is_refused(
     assert not (tmp_path / "data" / ".studio" / "matches").exists()
 
 
+def own_priority() -> int:
+    """Return the calling thread's priority."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")
-def test_a_run_goes_before_the_searches(tmp_path: Path) -> None:
-    studio = make_studio(tmp_path)
+def test_a_run_goes_before_the_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "NICE", 15)
+    studio, own = make_studio(tmp_path), os.getpriority(os.PRIO_PROCESS, 0)
     with client_of(studio) as client:
         name = client.post("/api/train", json=ENDLESS).json()["run"]
         process = studio.jobs.processes[name]
         priority = os.getpriority(os.PRIO_PROCESS, process.pid)
         process.kill()
         process.wait()
-    assert priority == os.getpriority(os.PRIO_PROCESS, 0)  # a search has a lower one
+    assert priority == own < asyncio.run(threads.in_thread(own_priority)) == 15
+    assert asyncio.run(threads.in_thread(own_priority, low=False)) == own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")
+def test_a_search_keeps_a_priority_that_is_lower_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As under `nice -n 15`: only a system's administrator may give it a higher one."""
+    monkeypatch.setattr(threads, "NICE", os.getpriority(os.PRIO_PROCESS, 0) - 1)
+    assert asyncio.run(threads.in_thread(own_priority)) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_a_run_on_another_machine_is_not_stopped_here(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,7 +508,7 @@ def test_pages_read_games_at_once(
     shutil.copytree(trained_run.data, tmp_path / "data")
     monkeypatch.setattr(runs_view, "OrderedDict", Slow)
     monkeypatch.setattr(runs_view, "SHARDS_KEPT", 0)  # each answer forgets what it has read
-    with client_of(make_studio(tmp_path)) as client, ThreadPoolExecutor(8) as threads:
+    with client_of(make_studio(tmp_path)) as client, ThreadPoolExecutor(8) as many:
         cycles = client.get("/api/runs/trained").json()["games"]
         asked = [f"/api/runs/trained/games?cycle={cycle}" for cycle in cycles * 10]
-        assert {answer.status_code for answer in threads.map(client.get, asked)} == {200}
+        assert {answer.status_code for answer in many.map(client.get, asked)} == {200}

@@ -24,7 +24,6 @@ from azero.games import make_game
 from azero.players import Move, Thought, never
 from azero.studio import review as review_module
 from azero.studio import table as table_module
-from azero.studio import threads
 from azero.studio.game_tree import GameTree
 from azero.studio.losses import accuracy_of, size_of
 from azero.studio.review import Opinion, Review, Reviewer, report_of, value_of
@@ -37,12 +36,6 @@ GOMOKU = "h8.h9.g8.i8.g9.g7.i9.f8"  # random games say 74, 28, 71, 31 % and call
 #                      . 4 .
 #                      . . 8
 BLUNDER = ["0", "4", "1", "8", "2"]
-
-
-@pytest.fixture(autouse=True)
-def usual_priority(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let searches have their share of a busy machine: at a low priority they would wait for minutes."""
-    monkeypatch.setattr(threads, "NICE", 0)
 
 
 def ask(client: Any, table: Any, verb: str, **body: Any) -> Any:
