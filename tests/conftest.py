@@ -25,7 +25,7 @@ from running import RunProgram, TrainedRun
 from azero.process.ending import collect_seldom
 from azero.run.folder import SHIPPED_RUNS
 from azero.run.state import State, run_digest
-from azero.studio.threads import NICE
+from azero.studio import threads
 
 if TYPE_CHECKING:
     from toy import ToyUntil
@@ -35,19 +35,17 @@ if TYPE_CHECKING:
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
+MAKING = 900  # seconds that it may take where nothing is compiled yet and other programs run
 MANY = 1000  # tests: nearly all are asked for
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals.
 
-    All have the priority of the studio's searches, which else get no time beside other tests.
-
     Hypothesis gives an example no deadline: how long it takes depends on what else the machine does.
     """
     collect_seldom()
-    if sys.platform == "linux":
-        os.nice(max(0, NICE - os.getpriority(os.PRIO_PROCESS, 0)))
+    threads.NICE = 0  # else the studio's searches get no time beside other tests
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -166,22 +164,27 @@ def trained_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     return make_trained_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
-def make_trained_run(shared: Path, timeout: float = 280) -> TrainedRun:
+def make_trained_run(shared: Path) -> TrainedRun:
     """Return the trained run of the test session, after making it in a folder if it is not there."""
     folder, output = shared / "trained", shared / "trained" / "output.txt"
     with FileLock(shared / "trained.lock"):
         if not output.exists():
             folder.mkdir(exist_ok=True)
             words = azero_command("loop", *TRAINED, "run=trained")
-            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=timeout)
+            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=MAKING)
             assert done.returncode == 0, done.stderr
             output.write_text(done.stdout)
     return TrainedRun(folder, "trained", output.read_text())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try a story in a browser twice; the report names those that needed it (R)."""
+    """Try a story in a browser twice; the report names those that needed it (R).
+
+    A test of the trained run may have to wait for it.
+    """
     for item in items:
+        if "trained_run" in getattr(item, "fixturenames", ()) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(MAKING + 300))
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
@@ -196,7 +199,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     gc.freeze()
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and len(session.items) > MANY:
         factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined]
-        make_trained_run(factory.getbasetemp().parent, 900)  # another worker computes beside it
+        make_trained_run(factory.getbasetemp().parent)  # another worker computes beside it
 
 
 @pytest.fixture(scope="session")

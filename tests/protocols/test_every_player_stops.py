@@ -161,15 +161,20 @@ def by_the_studio(cell: Cell) -> None:
 def by_interrupt(cell: Cell) -> None:
     """Ctrl-C leaves the game, and the search in its thread ends too."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    main = threading.main_thread().ident
+    main, asked = threading.main_thread().ident, threading.Event()
     assert main
 
     def press() -> None:
         cell.wait_until_deep_in_thought()
+        assert cell.spec.name in LONG or asked.wait(PATIENCE)
         signal.pthread_kill(main, signal.SIGINT)
 
     def ask(_: str) -> str:
-        time.sleep(PATIENCE)  # of a player that has moved at once
+        """Ask the person after a player that has moved at once."""
+        asked.set()
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:  # in pieces: a signal just before a sleep does not end it
+            time.sleep(0.01)
         raise EOFError
 
     player = cell.make(cell.spec, OTHELLO, Config())

@@ -48,6 +48,7 @@ def answers_to(*commands: str) -> list[str]:
     """Return what the brain answers to some lines, which end as on Windows."""
     gomocup, answers = brain("".join(f"{command}\r\n" for command in commands).encode())
     gomocup.serve()
+    gomocup.ahead.lines.finish()
     return answers
 
 
@@ -138,7 +139,9 @@ def test_a_size_that_the_game_does_not_have_is_refused_in_the_manager_s_words() 
         return Thinker(UCT, make_game("gomoku", rows=rows, columns=columns), Config())
 
     answers = list[str]()
-    Gomocup(make_any, Lines(io.BytesIO(b"START 99\nRECTSTART 15,0\n")), answers.append).serve()
+    lines = Lines(io.BytesIO(b"START 99\nRECTSTART 15,0\n"))
+    Gomocup(make_any, lines, answers.append).serve()
+    lines.finish()
     assert answers == [
         "ERROR rows 99 must be a whole number from 1 to 25.",
         "ERROR rows 0 must be a whole number from 1 to 25.",
@@ -258,6 +261,7 @@ def test_the_time_for_a_move_follows_from_the_limits(limits: dict[str, int], sec
     for key, value in limits.items():
         gomocup.note(f"{key} {value}")
     assert gomocup.seconds() == pytest.approx(seconds)
+    gomocup.ahead.lines.finish()
 
 
 def test_too_much_memory_is_said_once() -> None:
@@ -277,6 +281,7 @@ def test_lines_that_come_during_a_search_are_obeyed_in_their_order() -> None:
     gomocup.ahead.unread.popleft()
     assert gomocup.stopping()  # because of END
     assert gomocup.limits == {"timeout_turn": 9}
+    gomocup.ahead.lines.finish()
 
 
 def test_only_gomoku_with_five_in_a_row_is_played() -> None:

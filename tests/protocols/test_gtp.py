@@ -466,6 +466,7 @@ def search_lines(on: Engine, *lines: str) -> list[str]:
     on.write = found.append
     for line in lines:
         session.answer(line)
+    session.lines.finish()
     return found
 
 
@@ -549,6 +550,7 @@ def test_a_report_of_no_move_is_no_line() -> None:
     assert written == []
     session.answer("kata-analyze 1 maxmoves 0 rootInfo true")
     assert written and all(line.startswith("rootInfo visits ") for line in written)
+    session.lines.finish()
     [answer] = ask(on, "kata-genmove_analyze b 2 maxmoves 0")
     assert re.fullmatch(r"=\nplay [A-C][1-3]", answer)
 

@@ -53,6 +53,19 @@ class Client:
         return status, self.stderr.read().decode()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    """Let what these tests use be compiled: else an engine tells of it where it should print nothing."""
+    players = (
+        ("game=tictactoe", *UCT),
+        ("game=hex", *UCT),
+        ("game=go", "player=alpha_beta", "player.depth=1"),
+    )
+    for words in players:
+        lines, command = "genmove b\nlz-analyze 1\nquit\n", azero_command("gtp", *words)
+        subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=WAIT)
+
+
 @pytest.fixture
 def clients() -> Iterator[list[Client]]:
     """Clients that are killed if a test fails."""

@@ -22,7 +22,7 @@ from azero.games import make_game
 from azero.games.playing import GameInProgress
 from azero.players import Thought
 from azero.players.pv_mcts import PvMcts
-from azero.protocols.lines import Lines
+from azero.protocols.lines import Lines, Write
 from azero.protocols.nboard import NBoard, check_othello, read_ggf
 from azero.protocols.thinking import Thinker
 from azero.search.root import Temperature
@@ -39,8 +39,17 @@ def session(*commands: str, spec: PlayerSpec = UCT) -> list[str]:
     """Return what the engine answers to some commands."""
     answers: list[str] = []
     data = "".join(f"{command}\n" for command in commands).encode(errors="surrogateescape")
-    NBoard(Thinker(spec, GAME, Config()), Lines(io.BytesIO(data)), answers.append).serve()
+    serve(Thinker(spec, GAME, Config()), data, answers.append)
     return answers
+
+
+def serve(thinker: Thinker, data: bytes, write: Write) -> NBoard:
+    """Let an engine answer these bytes; return it."""
+    lines = Lines(io.BytesIO(data))
+    engine = NBoard(thinker, lines, write)
+    engine.serve()
+    lines.finish()
+    return engine
 
 
 def own_search(moves: str) -> Thought:
@@ -104,8 +113,7 @@ def test_moves_follow_the_game_and_the_position_is_the_same() -> None:
     playing = read_ggf(GAME, f"{HEAD}{MOVES};)")
     assert (playing.state == play(GAME, "f5 f6 d3 c5")).all()
     for commands in (("move F5", "move F6", "move D3", "move C5"), ("F5", "f6", "D3/1.0", "C5//2")):
-        engine = NBoard(Thinker(UCT, GAME, Config()), Lines(io.BytesIO("\n".join(commands).encode())), print)
-        engine.serve()
+        engine = serve(Thinker(UCT, GAME, Config()), "\n".join(commands).encode(), print)
         assert (engine.playing.state == playing.state).all()
 
 
@@ -176,7 +184,7 @@ def test_a_player_that_draws_its_moves_hints_at_the_best_one() -> None:
     for number in range(1, 5):
         answers, moves = list[str](), ("F5", "F6", "D3", "C5")[:number]
         data = "".join([*(f"move {move}\n" for move in moves), "hint 9\n"]).encode()
-        NBoard(thinker, Lines(io.BytesIO(data)), answers.append).serve()
+        serve(thinker, data, answers.append)
         done = next(place for place, line in enumerate(answers) if line.startswith("nodestats "))
         visits = [int(line.split()[-2]) for line in answers[done:] if line.startswith("search ")]
         assert visits and visits[0] == max(visits)
@@ -206,7 +214,7 @@ THINKER = Thinker(PlayerSpec("player", "uct", {"num_simulations": 5}), GAME, Con
 def test_any_lines_leave_it_alive(commands: list[str]) -> None:
     answers: list[str] = []
     data = "".join(f"{command}\n" for command in [*commands, "", "ping 9"]).encode(errors="replace")
-    NBoard(THINKER, Lines(io.BytesIO(data)), answers.append).serve()
+    serve(THINKER, data, answers.append)
     ended = any(command.strip().partition(" ")[0] == "quit" for command in commands)
     assert ended or answers[-1] == "pong 9"
 

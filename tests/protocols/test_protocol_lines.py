@@ -18,6 +18,7 @@ def all_lines(data: bytes) -> list[str]:
     lines, found = Lines(io.BytesIO(data)), list[str]()
     while (line := lines.read(timeout=10)) is not None:
         found.append(line)
+    lines.finish()
     return found
 
 
@@ -44,6 +45,7 @@ def test_the_longest_line_is_read() -> None:
 def test_at_the_end_of_the_input_every_read_says_so() -> None:
     lines = Lines(io.BytesIO(b""))
     assert lines.read(timeout=10) is None and lines.read(timeout=10) is None
+    lines.finish()
 
 
 def test_a_search_sees_the_next_line_and_an_interrupt() -> None:

@@ -51,7 +51,9 @@ def session(*commands: str | bytes, spec: PlayerSpec = UCT, game: Any = GARDNER)
     """Return what the engine answers to some commands."""
     answers: list[str] = []
     data = b"".join((each.encode() if isinstance(each, str) else each) + b"\n" for each in commands)
-    Uci(game, spec, Config(), Lines(io.BytesIO(data), end=lambda: None), answers.append).serve()
+    lines = Lines(io.BytesIO(data), end=lambda: None)
+    Uci(game, spec, Config(), lines, answers.append).serve()
+    lines.finish()
     return answers
 
 

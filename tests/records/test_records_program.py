@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -102,10 +101,7 @@ def test_a_game_that_was_cut_is_a_draw_with_all_its_moves() -> None:
 def test_games_that_the_run_removes_meanwhile_are_left_out_and_damaged_ones_refused(
     trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = TrainedRun(tmp_path, trained_run.name, "")
-    for name in ("checkpoints", "data"):
-        shutil.copytree(trained_run.folder / name, tmp_path / name)
-    run, said = opened(copy), list[str]()
+    run, said = opened(trained_run.copy_to(tmp_path)), list[str]()
     shards = shards_of(run, None)
     run.paths.of(shards[0].file).unlink()
     with pytest.raises(UserError, match="the file is missing"):

@@ -765,10 +765,13 @@ def test_a_notebook_has_a_live_line_that_is_written_over(monkeypatch: pytest.Mon
     ]
 
 
-def test_a_run_bounded_by_minutes_shows_them_and_one_of_a_unit_is_singular() -> None:
+def test_a_run_bounded_by_minutes_shows_them_and_one_of_a_unit_is_singular(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
     stream = io.StringIO()
     console = Console(stream)
-    console.minutes, console.deadline = 60.0, time.monotonic() + 29 * 60  # 31 of 60 minutes are over
+    console.minutes, console.deadline = 60.0, 1000.0 + 29 * 60  # 31 of 60 minutes are over
     with console.stage("selfplay", 12, 1000, 1, "games") as progress:
         progress.update(1)
     assert stream.getvalue().startswith("cycle 12, 31 of 60 min  self-play  1 game in 0.0 s")
@@ -779,9 +782,10 @@ def test_a_narrow_terminal_has_the_lines_of_a_run_with_minutes_in_one_line(
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
     stream = Terminal()
     console = Console(stream)
-    console.minutes, console.deadline = 60.0, time.monotonic() + 29 * 60
+    console.minutes, console.deadline = 60.0, 1000.0 + 29 * 60
     with console.stage("train", 12, 1000, 12_345, "steps") as progress:
         progress.update(12_345, policy_loss=0.7181, value_loss=0.0844)
     assert (

@@ -30,11 +30,12 @@ NEEDED = (
 
 
 @pytest.mark.long
+@pytest.mark.timeout(960)
 def test_it_compiles_all_but_the_wave_of_self_play(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-m", "azero.stages.warm_up", "gumbel"]
     with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE) as process:
-        assert process.wait(timeout=300) == 0
+        assert process.wait(timeout=900) == 0
     kept = [path.name for path in tmp_path.rglob("*.nbc")]
     for name in NEEDED:
         assert any(file.startswith(name) for file in kept), name

@@ -21,9 +21,9 @@ from websockets.sync.client import connect
 
 SLOW = {"kind": "player", "name": "uct", "options": {"num_simulations": 200_000}}
 PROGRAM = """
-from azero.studio import server, state
+from azero.studio import server, state, threads
 from azero.studio.__main__ import main
-server.HINT_SIMULATIONS, state.MOST_QUESTIONS = 200_000, 1
+server.HINT_SIMULATIONS, state.MOST_QUESTIONS, threads.NICE = 200_000, 1, 0
 main()
 """
 # Where a shell lets its background jobs ignore Ctrl-C, the server returns and Python itself has to end. It

@@ -281,6 +281,7 @@ def test_the_list_is_searched_by_name_player_game_date_and_comment(client: TestC
     second = begin(client, "a1 b2", game="hex", options={"size": 4})
     post(client, f"/tables/{second['id']}/about", event="Final", players=["Ann", "Cid"])
     wait_for(lambda: [game["event"] for game in kept(client)] == ["Final", ""])
+    wait_for(lambda: kept(client, search="zugzwang"))
     wanted = {
         **{"": [second, first], "ann": [second, first], "ANN bob": [first], "zugzwang": [first]},
         **{"2019": [first], "hex": [second], "4 × 4": [second], "final": [second], "trap final": []},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -59,8 +58,7 @@ def _ended(monkeypatch: pytest.MonkeyPatch, in_forks: None) -> Iterator[None]:
 @pytest.fixture
 def trained(trained_run: TrainedRun, tmp_path: Path) -> Iterator[Any]:
     """A client of a studio with the run "trained" of tic-tac-toe."""
-    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
-    shutil.copytree(trained_run.data, tmp_path / "data")
+    trained_run.copy_to(tmp_path)
     with client_of(make_studio(tmp_path)) as client:
         yield client
 
@@ -504,8 +502,7 @@ def test_pages_read_games_at_once(
             super().move_to_end(key, last)
             time.sleep(0.01)
 
-    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
-    shutil.copytree(trained_run.data, tmp_path / "data")
+    trained_run.copy_to(tmp_path)
     monkeypatch.setattr(runs_view, "OrderedDict", Slow)
     monkeypatch.setattr(runs_view, "SHARDS_KEPT", 0)  # each answer forgets what it has read
     with client_of(make_studio(tmp_path)) as client, ThreadPoolExecutor(8) as many:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -278,8 +277,7 @@ def test_only_the_end_is_judged_where_the_solver_knows_no_more(
 def test_a_champion_judges_where_no_solver_does(
     tmp_path: Path, trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("checkpoints", "data"):
-        copytree(trained_run.folder / name, tmp_path / name)
+    trained_run.copy_to(tmp_path)
     monkeypatch.setattr(ExactValues, "value", Nothing.value)
     with client_of(make_studio(tmp_path)) as client:
         after = reviewed(client, opened(client, game="tictactoe", moves=BLUNDER))

@@ -38,8 +38,9 @@ disk about 12 MiB: games in the window 10"""
 
 
 @pytest.fixture
-def trained(trained_run: TrainedRun) -> Iterator[Any]:
-    with client_of(make_studio(trained_run.folder)) as client:
+def trained(trained_run: TrainedRun, tmp_path: Path) -> Iterator[Any]:
+    trained_run.copy_to(tmp_path)
+    with client_of(make_studio(tmp_path)) as client:
         yield client
 
 

@@ -411,7 +411,7 @@ def test_a_search_that_outlives_the_studio_disturbs_no_compilation(
 
 
 def test_a_champion_s_board_is_shown_before_its_network_is_loaded(
-    trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch
+    trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, loaded, failing = pool.Pool.make, threading.Event(), [False]
 
@@ -422,7 +422,8 @@ def test_a_champion_s_board_is_shown_before_its_network_is_loaded(
         return make(*asked)
 
     monkeypatch.setattr(pool.Pool, "make", slow)
-    with client_of(make_studio(trained_run.folder)) as client:
+    trained_run.copy_to(tmp_path)
+    with client_of(make_studio(tmp_path)) as client:
         champion = player("pv_mcts", run="trained", num_simulations=30)
         table = opened(client, game="tictactoe", sides=[PERSON, champion])
         assert table["state"] == "your move" and played(client, table, "4")["state"] == "thinking"
@@ -440,10 +441,7 @@ def test_a_champion_s_board_is_shown_before_its_network_is_loaded(
 
 
 def test_a_champion_plays_and_analyses(tmp_path: Path, trained_run: TrainedRun) -> None:
-    from shutil import copytree
-
-    copytree(trained_run.folder / "checkpoints", tmp_path / "checkpoints")
-    copytree(trained_run.folder / "data", tmp_path / "data")
+    trained_run.copy_to(tmp_path)
     with client_of(make_studio(tmp_path)) as client:
         found = client.get("/api/players?game=tictactoe").json()
         assert found["champions"][0]["run"] == "trained" and found["champions"][0]["cycle"] == 5

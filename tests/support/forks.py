@@ -104,8 +104,10 @@ def serve(place: str) -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     from azero.run import folder
+    from azero.studio import threads
 
     folder.SHIPPED_RUNS = folder.SHIPPED_RUNS.with_name("none")
+    threads.NICE = 0  # else the studio's searches get no time beside other tests
     gc.freeze()  # or a fork that collects copies all that was imported
     with open(f"{place}.environment", "w") as file:
         json.dump(read_by_imports(os.environ), file)

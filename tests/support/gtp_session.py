@@ -23,8 +23,9 @@ def engine(name: str, spec: PlayerSpec = RANDOM, config: Config | None = None, *
 
 def raw(engine: Engine, data: bytes) -> bytes:
     """Send bytes, then the end of the input; return all bytes that come back."""
-    client = io.BytesIO()
-    Session(engine, Lines(io.BytesIO(data)), line_writer(client)).serve()
+    client, lines = io.BytesIO(), Lines(io.BytesIO(data))
+    Session(engine, lines, line_writer(client)).serve()
+    lines.finish()
     return client.getvalue()
 
 

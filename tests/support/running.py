@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -26,3 +27,9 @@ class TrainedRun(NamedTuple):
     def data(self) -> Path:
         """The folder of all runs' self-play games."""
         return self.folder / "data"
+
+    def copy_to(self, folder: Path) -> TrainedRun:
+        """Copy the run into a folder of one's own; return it there."""
+        for part in ("checkpoints", "data"):
+            shutil.copytree(self.folder / part / self.name, folder / part / self.name)
+        return self._replace(folder=folder)
