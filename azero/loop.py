@@ -15,7 +15,7 @@ import sys
 from functools import partial
 from textwrap import indent
 
-from azero.cli.hydra_program import CommandLine, program
+from azero.cli.hydra_program import CommandLine, idle_text, program
 from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
 from azero.process.signals import STOPPED, Stopped, StopSignal
@@ -112,7 +112,7 @@ def next_commands(config: Config, run: Run, asked: CommandLine, all_cycles: bool
     minutes = 2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60))
     further: dict[str, float] = {"cycles": run.state.cycle + 10} if all_cycles else {"minutes": minutes}
     onward = asked.again(run.name, **further)
-    anew = asked.again(f"{run.name}-2", seed=config.seed + 1)
+    anew = asked.again(f"{asked.plain_name(run.name)}-2", seed=config.seed + 1)
     loop = f"{azero_command()} loop"
     return f"Go on: {loop} {onward}\nStart anew: {loop} {anew}"
 
@@ -142,8 +142,9 @@ def run_asked(config: Config, name: str, asked: CommandLine | None = None) -> in
         elif note := misfit_text(asked.overrides):
             report.message(note)
         report_changes(run, report)
-        for warning in warnings:
-            report.message(warning)
+        for warning in (*warnings, idle_text(config, asked.overrides)):
+            if warning:
+                report.message(warning)
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:

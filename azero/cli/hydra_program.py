@@ -32,6 +32,7 @@ from azero.config.schema import EMPTY_TREES, OPENSPIEL, Config, GameConfig, User
 from azero.process.ending import end_quietly, report_crash
 
 LONGEST_VALUE = 24  # characters of a value in the name of a run
+NAMED = re.compile("run=").match  # an override that names the run
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -167,6 +168,11 @@ class CommandLine:
     default_name: str = ""
     recipe: str = ""
 
+    def plain_name(self, name: str) -> str:
+        """Return a run's name without the settings that a multirun has added to it."""
+        added = name.startswith(f"{self.default_name}-") and not any(map(NAMED, self.overrides))
+        return self.default_name if added else name
+
     def again(self, name: str, **settings: object) -> str:
         """Return the arguments, quoted for a shell, that repeat the run of this name with other settings."""
         changed = {"run", *settings}
@@ -253,6 +259,31 @@ def short_value(text: str) -> str:
     return f"{clean[-LONGEST_VALUE:].strip('_')}-{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}"
 
 
+def check_names(words: Sequence[str]) -> None:
+    """Check the overrides of a multirun: each of its runs needs a name of its own.
+
+    Raises:
+        UserError: `run=` names all of them alike, or a setting has a value twice.
+    """
+    values = values_of(words)
+    for key, its in values.items():
+        if twice := [value for value in its if its.count(value) > 1]:
+            raise UserError(f"{key}= has {twice[0]} twice; each run of a multirun needs settings of its own.")
+    run = dict(word.partition("=")[::2] for word in words).get("run", "")
+    varies = any(len(its) != 1 for its in values.values())
+    if varies and run not in ("", "null") and len(values["run"]) == 1 and "${" not in run:
+        raise UserError(f"run={run} names one run, and this multirun has several; leave it out.")
+
+
+def idle_text(config: Config, words: Sequence[str]) -> str:
+    """Return one sentence if overrides set what only another search algorithm reads, else ""."""
+    known, kind = settings(), config.search.kind
+    keys = [word.partition("=")[0].lstrip("+") for word in words]
+    idle = [key for key in keys if key in known and known[key].only and known[key].only.lower() != kind]
+    has = "has" if len(idle) == 1 else "have"
+    return f"{' and '.join(idle)} {has} no effect with search.kind={kind}." if idle else ""
+
+
 def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:
     """Return the name of the run and what a person asked for; in a multirun, print which run begins.
 
@@ -304,7 +335,7 @@ def program(
                 print(OmegaConf.to_yaml(composed), end="")
             else:
                 config = to_config(composed)
-                run, asked = name_run(config, list(takewhile(lambda word: word[0] != "-", words)))
+                run, asked = name_run(config, overrides)
                 statuses.append(act(config, run, *([asked] if pass_arguments else [])) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             statuses.append(refuse(mistake))
@@ -323,6 +354,9 @@ def program(
         if shows_config:  # Hydra would not print what `settle` does
             words = [word for word in words[:at] + words[at + 2 :] if word != "--resolve"]
         sys.argv = [f"azero {name}", *words]
+        overrides = list(takewhile(lambda word: word[0] != "-", words))
+        if {"--multirun", "-m"} & set(words):
+            check_names(overrides)
         import hydra
 
         start = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)
@@ -369,6 +403,8 @@ def sentence(failure: Exception) -> str:
             return "a file of settings is nested too deeply, or its defaults lead back to it."
         if missing := getattr(cause, "missing_cfg_file", None):
             group, _, name = missing.rpartition("/")
+            if group.startswith("hydra"):
+                return f"{group}={name} does not exist; a plugin of Hydra may be missing."
             return missing_sentence(group, name, f"a recipe names {missing}, which does not exist")
     key = next((key for cause in causes(failure) if (key := getattr(cause, "full_key", None))), "")
     said = str(causes(failure)[-1]).strip().partition("\n")[0].rstrip(".")

@@ -83,10 +83,13 @@ def read_overrides(arguments: Sequence[str], checked: bool = True, several: bool
         several: whether a setting may have several values, for a multirun.
 
     Raises:
-        UserError: an unknown recipe, file of a group, or setting, or a value that is not allowed.
+        UserError: two recipes, an unknown recipe, file of a group or setting, or a value that is not allowed.
     """
     words = [quoted_run(by_recipe(argument)) for argument in arguments]
     given = dict(word.partition("=")[::2] for word in words)
+    recipes = [word.partition("=")[2] for word in words if word.startswith("experiment=")]
+    if len(recipes) > 1:
+        raise UserError(f"{recipes[0]} and {recipes[1]} are two recipes; name one.")
     game = given.get("game")
     if game is not None and all(map(is_own_game, game.split(","))):
         words[words.index(f"game={game}")] = "game.name=" + ",".join(map(hydra_text, game.split(",")))
@@ -142,15 +145,17 @@ def as_typed(overrides: Sequence[str]) -> list[str]:
 
 
 def by_recipe(word: str) -> str:
-    """Return a bare word as the recipe that it names.
+    """Return a bare word as the recipe that it names, or for a multirun the recipes.
 
     Raises:
         UserError: there is no such recipe.
     """
     if "=" in word or word.startswith("~"):
         return word
-    if word in conf_files("experiment"):
+    unknown = [name for name in word.split(",") if name not in conf_files("experiment")]
+    if not unknown:
         return f"experiment={word}"
+    word = unknown[0] if len(unknown) < len(word.split(",")) else word
     if key := find_setting(word):
         example = f"{key}={value_text(settings()[key].default)}"
         raise UserError(f"{word!r} has no value; {WRITTEN}, such as {example}.")

@@ -58,8 +58,8 @@ def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) ->
         report_table(config, run_name, cycle, report)
 
 
-def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
-    """Report what the file `config.metrics` measures, under own/NAME.
+def own_numbers(config: Config, run_name: str, cycle: int) -> dict[str, float]:
+    """Return what the file `config.metrics` measures of the champion after a cycle, by name.
 
     Raises:
         UserError: it fails, or returns something else than numbers by name.
@@ -71,10 +71,16 @@ def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> N
     numbers = found if isinstance(found, dict) else {}
     if not numbers or not all(np.ndim(number) == 0 and np.isreal(number) for number in numbers.values()):
         raise UserError(f"measure of {config.metrics} must return a dict of numbers by name.")
+    return {name: float(number) for name, number in numbers.items()}
+
+
+def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+    """Report a person's own numbers, under own/NAME. Raises UserError as `own_numbers`."""
+    numbers = own_numbers(config, run_name, cycle)
     for name, number in numbers.items():
         if not np.isfinite(number):
             report.message(f"own/{name} is {number}, so it is left out.")
-    report.cycle_scalars(cycle, {f"own/{name}": float(number) for name, number in numbers.items()})
+    report.cycle_scalars(cycle, {f"own/{name}": number for name, number in numbers.items()})
 
 
 def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:

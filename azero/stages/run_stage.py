@@ -49,6 +49,10 @@ def run_next(
             clock.last["game"] = times_of(report.stats(before.cycle + 1)).get("game", 0.0)
         if run.state.cycle > before.cycle:
             finish_cycle(config, run, report, clock)
+        elif before.stage == StageName.INITIALIZE and config.metrics:
+            from azero.stages.measure import own_numbers
+
+            own_numbers(config, run.name, 1)  # its mistakes are told before the first games
     finally:
         stopped = place_of(run.state) == place_of(before)
         spent = clock.elapsed - begin if stopped else 0.0

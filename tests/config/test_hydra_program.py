@@ -18,7 +18,7 @@ from running import RunProgram
 import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
-from azero.cli.hydra_program import CommandLine, compose, program, suffix_of, values_of
+from azero.cli.hydra_program import CommandLine, compose, idle_text, program, suffix_of, values_of
 from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
@@ -342,6 +342,12 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("game=hexx5", ["game=hexx5 does not exist; did you mean hex5?"]),
         ("train=many_cycle", ["train=many_cycle does not exist; did you mean many_cycles?"]),
         ("mine.py", ["unknown recipe 'mine.py'; did you mean game=mine.py?"]),
+        ("smoke,plain", ["experiment=smoke,plain must be one value; several need -m"]),
+        ("smoke,plian", ["unknown recipe 'plian'; did you mean plain?"]),
+        (
+            "hydra/launcher=joblib",
+            ["hydra/launcher=joblib does not exist; a plugin of Hydra may be missing."],
+        ),
         ("num_simulation=5", ["did you mean search.num_simulations?"]),
         ("--hlep", ["unknown flag '--hlep'; did you mean --help?"]),
         ("--resume", ["unknown flag '--resume'; settings are written key=value, such as cycles=3."]),
@@ -392,6 +398,47 @@ def test_several_values_without_multirun_are_refused(start: Start, argument: str
 
 def test_a_wrong_value_of_a_multirun_is_refused_before_its_first_run(start: Start) -> None:
     assert_one_sentence(start("-m", "seed=1,x"), "azero: seed=x must be a whole number from 0 to")
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (
+            ["seed=1,2", "run=mine"],
+            "azero: run=mine names one run, and this multirun has several; leave it out.",
+        ),
+        (["seed=range(1,3)", "run=mine"], "azero: run=mine names one run"),
+        (["seed=1,2,1"], "azero: seed= has 1 twice; each run of a multirun needs settings of its own."),
+    ],
+)
+def test_runs_of_a_multirun_with_one_name_are_refused_before_the_first(
+    start: Start, words: list[str], said: str
+) -> None:
+    assert_one_sentence(start("-m", *words), said)
+
+
+def test_a_multirun_may_name_its_runs_by_their_settings(start: Start) -> None:
+    assert [name for _, name in start("-m", "seed=1,2", "run='mine-${seed}'").runs] == ["mine-1", "mine-2"]
+    assert [name for _, name in start("-m", "seed=3", "run=mine").runs] == ["mine"]
+
+
+def test_recipes_are_trained_one_after_another_in_the_short_form_too(start: Start) -> None:
+    assert [name for _, name in start("-m", "smoke,hex5").runs] == ["smoke", "hex5"]
+
+
+def test_two_recipes_are_refused(start: Start) -> None:
+    assert_one_sentence(start("smoke", "hex5"), "azero: smoke and hex5 are two recipes; name one.")
+    assert_one_sentence(start("smoke", "experiment=plain"), "azero: smoke and plain are two recipes")
+
+
+def test_what_another_search_reads_is_told_of() -> None:
+    asked = ("search.c_puct=2", "seed=3", "+search.max_considered_actions=4", "~game.options.size")
+    gumbel, puct = compose("search=gumbel"), compose("search=puct")
+    assert idle_text(gumbel, asked) == "search.c_puct has no effect with search.kind=gumbel."
+    assert idle_text(puct, asked) == "search.max_considered_actions has no effect with search.kind=puct."
+    both = "search.c_puct and search.fpu have no effect with search.kind=gumbel."
+    assert idle_text(gumbel, (*asked[:1], "search.fpu=1")) == both
+    assert idle_text(gumbel, ("search.num_simulations=3", "cycles=1")) == ""
 
 
 def test_a_flag_that_means_a_setting_is_answered_with_the_setting(start: Start) -> None:

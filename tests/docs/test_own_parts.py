@@ -142,9 +142,14 @@ def test_the_optimizer_is_the_one_that_test_fit_tries(files: dict[str, str]) -> 
 def test_numbers_of_each_cycle(tmp_path: Path, files: dict[str, str], run_program: RunProgram) -> None:
     """A run in another folder reports them; a file that fails is named with its line, and the run goes on."""
     asked = ("smoke", "run=own", f"metrics={Path(files['first_move']).name}")
-    run_program("loop", *asked, "cycles=1", folder=tmp_path)
     measure = Path(files["first_move"])
     text = measure.read_text()
+    measure.write_text("def measure(champion): return {}\n")
+    answer = run_program("loop", *asked, "cycles=1", folder=tmp_path)
+    assert answer.returncode == 2 and "fails: TypeError: measure() takes 1 positional" in answer.stderr
+    assert not list((tmp_path / "data" / "own").glob("*.pickle"))  # no game was played yet
+    measure.write_text(text)
+    run_program("loop", *asked, "cycles=1", folder=tmp_path)
     measure.write_text(text.replace("champion.value", "champion.valu"))
     answer = run_program("loop", *asked, "cycles=2", folder=tmp_path)
     said = r"first_move\.py fails: AttributeError.*\(line 5\)"

@@ -341,6 +341,15 @@ def test_the_next_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
     )
 
 
+def test_a_run_of_a_multirun_is_begun_anew_without_the_settings_that_named_it(tmp_path: Path) -> None:
+    config, asked = toy_config(tmp_path, seed=7), CommandLine(("experiment=smoke", "seed=7"), "smoke")
+    commands = loop.next_commands(config, Run(config, "smoke-seed-7"), asked, all_cycles=True)
+    assert commands == (
+        "Go on: azero loop smoke seed=7 run=smoke-seed-7 cycles=10\n"
+        "Start anew: azero loop smoke run=smoke-2 seed=8"
+    )
+
+
 def test_no_cycles_make_the_first_network_only(tmp_path: Path) -> None:
     state = advance(toy_config(tmp_path, cycles=0))
     assert (state.cycle, state.stage, state.shards) == (0, "selfplay", [])
