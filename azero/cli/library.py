@@ -28,6 +28,27 @@ def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "aut
     return Champion(*load_for_one_game(Config(checkpoints=checkpoints, device=device), run))
 
 
+def load_run(
+    run: str, checkpoints: str = "checkpoints", data: str = "data", device: str = "auto"
+) -> RecipeRun:
+    """Return a run that is there, to read its stats and its champion; another process may go on with it.
+
+    Args:
+        run: the run's name.
+        checkpoints, data: the folders of all runs.
+        device: where its champion's network is computed: auto, cpu, cuda or mps.
+
+    Raises:
+        azero.UserError: there is no such run, or it is damaged.
+    """
+    from azero.cli.recipe import RecipeRun
+    from azero.config.schema import Config
+    from azero.run.run import Run
+
+    Run.read(Config(checkpoints=checkpoints, data=data), run)
+    return RecipeRun(run, checkpoints, data, device)
+
+
 def run_recipe(
     recipe: str = "",
     *,

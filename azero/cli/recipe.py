@@ -44,7 +44,7 @@ LINES_KEPT = 20  # of the output, for the message after a crash
 
 @dataclass(frozen=True)
 class RecipeRun:
-    """A run that a recipe has made.
+    """A run, to be read.
 
     Attributes:
         name: the run's, for the programs: `azero play opponent.run=NAME`.
@@ -70,13 +70,26 @@ class RecipeRun:
     @property
     def cycles(self) -> int:
         """The number of finished cycles."""
-        config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
-        return Run.read(config, self.name).state.cycle
+        return self._read().state.cycle
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its settings by name, such as "train.lr"."""
+        return dict(self._read().state.config)
+
+    @property
+    def stats(self) -> dict[int, dict[str, float]]:
+        """What each finished cycle has measured, by cycle and by the names of `docs/metrics.md`."""
+        run = self._read()
+        return read_stats(run.paths.metrics_csv, run.state.cycle)
+
+    def _read(self) -> Run:
+        """Return the run as it is now."""
+        return Run.read(replace(Config(), checkpoints=self.checkpoints, data=self.data), self.name)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: curves of losses and strength, last values, the champion."""
-        config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
-        run = Run.read(config, self.name)
+        run = self._read()
         stats = read_stats(run.paths.metrics_csv, run.state.cycle)
         title = f"<p>run {escape(self.name)}, {format_count(run.state.cycle, 'cycles')}</p>"
         last = last_values(stats, CURVES)
