@@ -32,7 +32,6 @@ from azero.config.schema import EMPTY_TREES, OPENSPIEL, Config, GameConfig, User
 from azero.process.ending import end_quietly, report_crash
 
 LONGEST_VALUE = 24  # characters of a value in the name of a run
-NAMED = re.compile("run=").match  # an override that names the run
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -170,8 +169,8 @@ class CommandLine:
 
     def plain_name(self, name: str) -> str:
         """Return a run's name without the settings that a multirun has added to it."""
-        added = name.startswith(f"{self.default_name}-") and not any(map(NAMED, self.overrides))
-        return self.default_name if added else name
+        is_given = any(each.startswith("run=") for each in self.overrides)
+        return name if is_given or not name.startswith(f"{self.default_name}-") else self.default_name
 
     def again(self, name: str, **settings: object) -> str:
         """Return the arguments, quoted for a shell, that repeat the run of this name with other settings."""
