@@ -7,12 +7,12 @@ import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import Config, UserError, setting
@@ -53,6 +53,7 @@ class RunRow(NamedTuple):
     bytes: int
     last_used: float  # seconds since 1970
     damage: str = ""  # what is wrong with the run
+    settings: Mapping[str, Any] = {}  # such as "train.lr"
 
 
 def shipped_text() -> str:
@@ -103,7 +104,8 @@ def row_of(config: Config, name: str, used: float) -> RunRow:
     paths = paths_of(config, name)
     size = size_of_run(paths)
     try:
-        return RunRow(run=name, **facts_of(Run.read(config, name)), bytes=size, last_used=used)
+        run = Run.read(config, name)
+        return RunRow(name, **facts_of(run), bytes=size, last_used=used, settings=run.state.config)
     except UserError:
         what = "damaged" if paths.state.exists() else f"{paths.state.name} is missing"
         return RunRow(name, "", "", None, "", size, used, what)

@@ -112,6 +112,8 @@ def test_the_list_can_be_read_by_programs(config: Config, capsys: pytest.Capture
     assert runs["damaged"]["cycle"] is None and runs["damaged"]["bytes"] == 1
     assert runs["mine"].items() >= {"game": "tictactoe", "recipe": "smoke", "cycle": 0}.items()
     assert runs["mine"]["strength"] == "4.0 % mistakes" and runs["old"]["strength"] == ""
+    assert runs["mine"]["settings"]["game.name"] == "tictactoe" and runs["damaged"]["settings"] == {}
+    assert {runs[name]["settings"]["seed"] for name in ("mine", "old")} == {3}
     age = datetime.now(UTC) - datetime.fromisoformat(runs["old"]["last_used"])
     assert timedelta(days=2.9) < age < timedelta(days=3.1)
     assert main(["format=json", "checkpoints=none"]) == 0 and capsys.readouterr().out == "[]\n"
