@@ -15,7 +15,7 @@ import sys
 from functools import partial
 from textwrap import indent
 
-from azero.cli.hydra_program import CommandLine, idle_text, program
+from azero.cli.hydra_program import CommandLine, idle_texts, program
 from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
 from azero.process.signals import STOPPED, Stopped, StopSignal
@@ -142,9 +142,8 @@ def run_asked(config: Config, name: str, asked: CommandLine | None = None) -> in
         elif note := misfit_text(asked.overrides):
             report.message(note)
         report_changes(run, report)
-        for warning in (*warnings, idle_text(config, asked.overrides)):
-            if warning:
-                report.message(warning)
+        for warning in (*warnings, *idle_texts(config, asked.overrides)):
+            report.message(warning)
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:

@@ -28,10 +28,17 @@ from azero.cli.overrides import (
 )
 from azero.cli.programs import answers_flag, refuse
 from azero.config.checks import check
-from azero.config.schema import EMPTY_TREES, OPENSPIEL, Config, GameConfig, UserError, settings
+from azero.config.schema import EMPTY_TREES, OPENSPIEL, Config, GameConfig, UserError, flatten, settings
 from azero.process.ending import end_quietly, report_crash
 
 LONGEST_VALUE = 24  # characters of a value in the name of a run
+SEQUENTIAL = "evaluate.gate", ("sequential",)
+READ_WITH = {  # settings that are read only where another one has certain values
+    **{f"evaluate.{name}": SEQUENTIAL for name in ("elo0", "elo1", "error", "most_games")},
+    "evaluate.threshold": ("evaluate.gate", ("score",)),
+    "train.decay_factor": ("train.schedule", ("step",)),
+    "train.momentum": ("train.optimizer", ("sgd",)),
+}
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -274,13 +281,16 @@ def check_names(words: Sequence[str]) -> None:
         raise UserError(f"run={run} names one run, and this multirun has several; leave it out.")
 
 
-def idle_text(config: Config, words: Sequence[str]) -> str:
-    """Return one sentence if overrides set what only another search algorithm reads, else ""."""
-    known, kind = settings(), config.search.kind
-    keys = [word.partition("=")[0].lstrip("+") for word in words]
-    idle = [key for key in keys if key in known and known[key].only and known[key].only.lower() != kind]
-    has = "has" if len(idle) == 1 else "have"
-    return f"{' and '.join(idle)} {has} no effect with search.kind={kind}." if idle else ""
+def idle_texts(config: Config, words: Sequence[str]) -> list[str]:
+    """Return one sentence for each override that sets what nothing reads, as c_puct with Gumbel search."""
+    known, values, said = settings(), flatten(config), list[str]()
+    for key in (word.partition("=")[0].lstrip("+") for word in words):
+        only = known[key].only.lower() if key in known else ""
+        other, read = ("search.kind", (only,)) if only else READ_WITH.get(key, ("", ()))
+        # a search or an optimizer of one's own may read all settings
+        if other and values[other] not in read and not values[other].endswith(".py"):
+            said.append(f"{key} has no effect with {other}={values[other]}.")
+    return said
 
 
 def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from running import RunProgram
 import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
-from azero.cli.hydra_program import CommandLine, compose, idle_text, program, suffix_of, values_of
+from azero.cli.hydra_program import CommandLine, compose, idle_texts, program, suffix_of, values_of
 from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
@@ -431,14 +432,26 @@ def test_two_recipes_are_refused(start: Start) -> None:
     assert_one_sentence(start("smoke", "experiment=plain"), "azero: smoke and plain are two recipes")
 
 
-def test_what_another_search_reads_is_told_of() -> None:
+def test_a_setting_that_nothing_reads_is_told_of() -> None:
     asked = ("search.c_puct=2", "seed=3", "+search.max_considered_actions=4", "~game.options.size")
     gumbel, puct = compose("search=gumbel"), compose("search=puct")
-    assert idle_text(gumbel, asked) == "search.c_puct has no effect with search.kind=gumbel."
-    assert idle_text(puct, asked) == "search.max_considered_actions has no effect with search.kind=puct."
-    both = "search.c_puct and search.fpu have no effect with search.kind=gumbel."
-    assert idle_text(gumbel, (*asked[:1], "search.fpu=1")) == both
-    assert idle_text(gumbel, ("search.num_simulations=3", "cycles=1")) == ""
+    assert idle_texts(gumbel, asked) == ["search.c_puct has no effect with search.kind=gumbel."]
+    assert idle_texts(puct, asked) == ["search.max_considered_actions has no effect with search.kind=puct."]
+    own = replace(gumbel, search=replace(gumbel.search, kind="/home/me/mine.py"))  # it may read both
+    assert idle_texts(own, asked) == []
+    plain = compose("train.optimizer=adamw", "train.schedule=constant", "evaluate.gate=off")
+    words = ("train.momentum=0.5", "train.decay_factor=0.5", "evaluate.elo1=10", "evaluate.threshold=0.6")
+    assert idle_texts(plain, words) == [
+        "train.momentum has no effect with train.optimizer=adamw.",
+        "train.decay_factor has no effect with train.schedule=constant.",
+        "evaluate.elo1 has no effect with evaluate.gate=off.",
+        "evaluate.threshold has no effect with evaluate.gate=off.",
+    ]
+    read = compose(
+        "train.optimizer=sgd", "train.schedule=step", "train.milestones=[0.5]", "evaluate.gate=score"
+    )
+    assert idle_texts(read, (*words[:2], words[3])) == []
+    assert idle_texts(compose("evaluate.gate=sequential"), words[2:3]) == []
 
 
 def test_a_flag_that_means_a_setting_is_answered_with_the_setting(start: Start) -> None:
