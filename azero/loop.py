@@ -108,13 +108,16 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
 
 
 def next_commands(config: Config, run: Run, asked: CommandLine, all_cycles: bool) -> str:
-    """Return the command that goes on with the run beyond its bound, and one for a run like it."""
+    """Return the command that goes on with the run beyond its bound, and one for a run like it.
+
+    A multirun has other runs like it, whose names that one could take.
+    """
     minutes = 2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60))
     further: dict[str, float] = {"cycles": run.state.cycle + 10} if all_cycles else {"minutes": minutes}
     onward = asked.again(run.name, **further)
-    anew = asked.again(f"{asked.plain_name(run.name)}-2", seed=config.seed + 1)
-    loop = f"{azero_command()} loop"
-    return f"Go on: {loop} {onward}\nStart anew: {loop} {anew}"
+    anew, loop = asked.again(f"{run.name}-2", seed=config.seed + 1), f"{azero_command()} loop"
+    further_one = "" if asked.is_one_of_many(run.name) else f"\nStart anew: {loop} {anew}"
+    return f"Go on: {loop} {onward}{further_one}"
 
 
 def run_asked(config: Config, name: str, asked: CommandLine | None = None) -> int:

@@ -124,7 +124,7 @@ def split_words(words: Sequence[str], bare: str = "game") -> dict[str, str]:
         if not key:
             raise UserError(f"{word!r} has no value; settings are written key=value.")
         if key in texts and not equals:
-            raise UserError(f"{key} is set twice, by '{word}' too; a value with spaces needs quotes.")
+            raise UserError(f"{key} is set twice, by '{word}' too; perhaps a value with spaces lacks quotes.")
         if key in texts:
             raise UserError(f"{key} is set twice.")
         texts[key] = value

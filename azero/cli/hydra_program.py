@@ -174,10 +174,10 @@ class CommandLine:
     default_name: str = ""
     recipe: str = ""
 
-    def plain_name(self, name: str) -> str:
-        """Return a run's name without the settings that a multirun has added to it."""
+    def is_one_of_many(self, name: str) -> bool:
+        """Return whether a multirun has added settings to the name of this run."""
         is_given = any(each.startswith("run=") for each in self.overrides)
-        return name if is_given or not name.startswith(f"{self.default_name}-") else self.default_name
+        return name.startswith(f"{self.default_name}-") and not is_given
 
     def again(self, name: str, **settings: object) -> str:
         """Return the arguments, quoted for a shell, that repeat the run of this name with other settings."""
@@ -269,16 +269,24 @@ def check_names(words: Sequence[str]) -> None:
     """Check the overrides of a multirun: each of its runs needs a name of its own.
 
     Raises:
-        UserError: `run=` names all of them alike, or a setting has a value twice.
+        UserError: `run=` names several alike, or a setting has a value twice.
     """
-    values = values_of(words)
-    for key, its in values.items():
-        if twice := [value for value in its if its.count(value) > 1]:
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep, RangeSweep
+
+    several, names = 1, [""]
+    for word, override in zip(words, OverridesParser.create().parse_overrides(list(words)), strict=True):
+        key = override.get_key_element().lstrip("+~")
+        swept = isinstance(override.value(), ChoiceSweep | RangeSweep)
+        values = list(override.sweep_string_iterator()) if swept else [word.partition("=")[2]]
+        if twice := [value for value in values if values.count(value) > 1]:
             raise UserError(f"{key}= has {twice[0]} twice; each run of a multirun needs settings of its own.")
-    run = dict(word.partition("=")[::2] for word in words).get("run", "")
-    varies = any(len(its) != 1 for its in values.values())
-    if varies and run not in ("", "null") and len(values["run"]) == 1 and "${" not in run:
-        raise UserError(f"run={run} names one run, and this multirun has several; leave it out.")
+        if key == "run":
+            names = [value.strip("'\"") for value in values]
+        else:
+            several *= len(values)
+    if several > 1 and names != [""] and not any("${" in name for name in names):
+        raise UserError(f"run={','.join(names)} names several runs of this multirun alike; leave it out.")
 
 
 def idle_texts(config: Config, words: Sequence[str]) -> list[str]:
@@ -287,9 +295,10 @@ def idle_texts(config: Config, words: Sequence[str]) -> list[str]:
     for key in (word.partition("=")[0].lstrip("+") for word in words):
         only = known[key].only.lower() if key in known else ""
         other, read = ("search.kind", (only,)) if only else READ_WITH.get(key, ("", ()))
-        # a search or an optimizer of one's own may read all settings
-        if other and values[other] not in read and not values[other].endswith(".py"):
-            said.append(f"{key} has no effect with {other}={values[other]}.")
+        reader = "train.optimizer" if key.startswith("train.") else other  # one's own may read all settings
+        if other and values[other] not in read and not values[reader].endswith(".py"):
+            where = "on training " if only else ""  # players may search otherwise than the run
+            said.append(f"{key} has no effect {where}with {other}={values[other]}.")
     return said
 
 
@@ -331,6 +340,7 @@ def program(
         pass_arguments: whether `act` takes a third argument, a `CommandLine`.
     """
     given, statuses, inside = sys.argv[1:] if arguments is None else arguments, list[int](), False
+    names = set[str]()
     with one_sentence():
         if answers_flag(given, lambda: help_of(name, given)):
             return 0
@@ -345,6 +355,9 @@ def program(
             else:
                 config = to_config(composed)
                 run, asked = name_run(config, overrides)
+                if run in names:
+                    raise UserError(f"{run} is the name of an earlier run of this multirun too.")
+                names.add(run)
                 statuses.append(act(config, run, *([asked] if pass_arguments else [])) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             statuses.append(refuse(mistake))
@@ -364,8 +377,9 @@ def program(
             words = [word for word in words[:at] + words[at + 2 :] if word != "--resolve"]
         sys.argv = [f"azero {name}", *words]
         overrides = list(takewhile(lambda word: word[0] != "-", words))
-        if {"--multirun", "-m"} & set(words):
-            check_names(overrides)
+        if {"--multirun", "-m", "hydra.mode=MULTIRUN"} & set(words):
+            with one_sentence_of_hydra():
+                check_names(overrides)
         import hydra
 
         start = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)

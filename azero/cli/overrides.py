@@ -155,7 +155,7 @@ def by_recipe(word: str) -> str:
     unknown = [name for name in word.split(",") if name not in conf_files("experiment")]
     if not unknown:
         return f"experiment={word}"
-    word = unknown[0] if len(unknown) < len(word.split(",")) else word
+    word = next(filter(None, unknown), word) if len(unknown) < len(word.split(",")) else word
     if key := find_setting(word):
         example = f"{key}={value_text(settings()[key].default)}"
         raise UserError(f"{word!r} has no value; {WRITTEN}, such as {example}.")

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, TextIO
@@ -60,12 +60,12 @@ class RecipeRun:
     @property
     def folder(self) -> Path:
         """The folder of its networks and logs."""
-        return Path(self.checkpoints) / self.name
+        return paths_of(self._config, self.name).folder
 
     @property
     def games(self) -> Path:
         """The folder of its self-play."""
-        return Path(self.data) / self.name
+        return paths_of(self._config, self.name).data
 
     @property
     def cycles(self) -> int:
@@ -83,9 +83,14 @@ class RecipeRun:
         run = self._read()
         return read_stats(run.paths.metrics_csv, run.state.cycle)
 
+    @property
+    def _config(self) -> Config:
+        """Where all runs are."""
+        return Config(checkpoints=self.checkpoints, data=self.data)
+
     def _read(self) -> Run:
         """Return the run as it is now."""
-        return Run.read(replace(Config(), checkpoints=self.checkpoints, data=self.data), self.name)
+        return Run.read(self._config, self.name)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: curves of losses and strength, last values, the champion."""

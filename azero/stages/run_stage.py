@@ -39,6 +39,10 @@ def run_next(
     before, begin, begun = run.state, clock.elapsed - run.state.stage_seconds, time.monotonic()
     stage = stage_named(before.stage)
     try:
+        if config.metrics and before.stage == StageName.SELFPLAY and not (before.shards or before.partial):
+            from azero.stages.measure import own_numbers
+
+            own_numbers(config, run.name, 1)  # its mistakes are told before the first games
         with CompileTimer() as compiling:
             games = ahead.look(before.stage) if ahead else None
             stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds(), games)
@@ -49,10 +53,6 @@ def run_next(
             clock.last["game"] = times_of(report.stats(before.cycle + 1)).get("game", 0.0)
         if run.state.cycle > before.cycle:
             finish_cycle(config, run, report, clock)
-        elif before.stage == StageName.INITIALIZE and config.metrics:
-            from azero.stages.measure import own_numbers
-
-            own_numbers(config, run.name, 1)  # its mistakes are told before the first games
     finally:
         stopped = place_of(run.state) == place_of(before)
         spent = clock.elapsed - begin if stopped else 0.0

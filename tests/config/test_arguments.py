@@ -93,7 +93,7 @@ def test_settings_have_the_types_of_their_dataclass() -> None:
         ("--resume", "unknown option '--resume'; settings are written key=value, such as seed=2."),
         ("=3", "unknown option '=3'"),
         ("game=1 game=2", "game is set twice."),
-        ("game=hex X..", "game is set twice, by 'X..' too; a value with spaces needs quotes."),
+        ("game=hex X..", "game is set twice, by 'X..' too; perhaps a value with spaces lacks quotes."),
         ("gmaes=3", "unknown setting 'gmaes'; did you mean games?"),
         ("plyer=uct", "unknown setting 'plyer'; did you mean player?"),
         ("xyz=3", "unknown setting 'xyz'; --help lists them."),

@@ -344,6 +344,7 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("train=many_cycle", ["train=many_cycle does not exist; did you mean many_cycles?"]),
         ("mine.py", ["unknown recipe 'mine.py'; did you mean game=mine.py?"]),
         ("smoke,plain", ["experiment=smoke,plain must be one value; several need -m"]),
+        ("smoke,", ["unknown recipe 'smoke,'"]),
         ("smoke,plian", ["unknown recipe 'plian'; did you mean plain?"]),
         (
             "hydra/launcher=joblib",
@@ -406,9 +407,10 @@ def test_a_wrong_value_of_a_multirun_is_refused_before_its_first_run(start: Star
     [
         (
             ["seed=1,2", "run=mine"],
-            "azero: run=mine names one run, and this multirun has several; leave it out.",
+            "azero: run=mine names several runs of this multirun alike; leave it out.",
         ),
-        (["seed=range(1,3)", "run=mine"], "azero: run=mine names one run"),
+        (["seed=range(1,3)", "++run=mine"], "azero: run=mine names several runs"),
+        (["seed=1,2", "run=a,b"], "azero: run=a,b names several runs"),
         (["seed=1,2,1"], "azero: seed= has 1 twice; each run of a multirun needs settings of its own."),
     ],
 )
@@ -418,9 +420,19 @@ def test_runs_of_a_multirun_with_one_name_are_refused_before_the_first(
     assert_one_sentence(start("-m", *words), said)
 
 
+def test_a_second_run_of_one_name_is_refused_however_it_got_it(start: Start) -> None:
+    call = start("-m", "seed=1,2", "run='mine-${device}'")
+    assert call.status == WRONG_INPUT and [config.seed for config, _ in call.runs] == [1]
+    assert call.err == "azero: mine-auto is the name of an earlier run of this multirun too.\n"
+    assert_one_sentence(start("hydra.mode=MULTIRUN", "seed=1,2", "run=mine"), "azero: run=mine names several")
+    assert_one_sentence(start("-m", "seed=1,2", "hydra.sweep.dir={"), "azero: these settings cannot be used")
+
+
 def test_a_multirun_may_name_its_runs_by_their_settings(start: Start) -> None:
     assert [name for _, name in start("-m", "seed=1,2", "run='mine-${seed}'").runs] == ["mine-1", "mine-2"]
-    assert [name for _, name in start("-m", "seed=3", "run=mine").runs] == ["mine"]
+    assert [name for _, name in start("-m", "seed=range(3,4)", "run=mine").runs] == ["mine"]
+    names = [name for _, name in start("-m", "seed=1,2", "run=''").runs]
+    assert names == ["tictactoe-seed-1", "tictactoe-seed-2"]
 
 
 def test_recipes_are_trained_one_after_another_in_the_short_form_too(start: Start) -> None:
@@ -435,10 +447,13 @@ def test_two_recipes_are_refused(start: Start) -> None:
 def test_a_setting_that_nothing_reads_is_told_of() -> None:
     asked = ("search.c_puct=2", "seed=3", "+search.max_considered_actions=4", "~game.options.size")
     gumbel, puct = compose("search=gumbel"), compose("search=puct")
-    assert idle_texts(gumbel, asked) == ["search.c_puct has no effect with search.kind=gumbel."]
-    assert idle_texts(puct, asked) == ["search.max_considered_actions has no effect with search.kind=puct."]
+    assert idle_texts(gumbel, asked) == ["search.c_puct has no effect on training with search.kind=gumbel."]
+    said = "search.max_considered_actions has no effect on training with search.kind=puct."
+    assert idle_texts(puct, asked) == [said]
     own = replace(gumbel, search=replace(gumbel.search, kind="/home/me/mine.py"))  # it may read both
     assert idle_texts(own, asked) == []
+    own = replace(gumbel, train=replace(gumbel.train, optimizer="/home/me/mine.py"))
+    assert idle_texts(own, ("train.momentum=0.5", "train.decay_factor=0.5")) == []
     plain = compose("train.optimizer=adamw", "train.schedule=constant", "evaluate.gate=off")
     words = ("train.momentum=0.5", "train.decay_factor=0.5", "evaluate.elo1=10", "evaluate.threshold=0.6")
     assert idle_texts(plain, words) == [

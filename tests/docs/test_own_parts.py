@@ -144,10 +144,15 @@ def test_numbers_of_each_cycle(tmp_path: Path, files: dict[str, str], run_progra
     asked = ("smoke", "run=own", f"metrics={Path(files['first_move']).name}")
     measure = Path(files["first_move"])
     text = measure.read_text()
-    measure.write_text("def measure(champion): return {}\n")
-    answer = run_program("loop", *asked, "cycles=1", folder=tmp_path)
-    assert answer.returncode == 2 and "fails: TypeError: measure() takes 1 positional" in answer.stderr
-    assert not list((tmp_path / "data" / "own").glob("*.pickle"))  # no game was played yet
+    mistakes = {
+        "def measure(champion): return {}\n": "fails: TypeError: measure() takes 1 positional",
+        "def measure(champion, cycle): return {}\n": "must return a dict of numbers by name.",
+    }
+    for mistake, sentence in mistakes.items():
+        measure.write_text(mistake)
+        answer = run_program("loop", *asked, "cycles=1", folder=tmp_path)
+        assert answer.returncode == 2 and sentence in answer.stderr
+        assert not list((tmp_path / "data" / "own").glob("*.pickle"))  # no game was played yet
     measure.write_text(text)
     run_program("loop", *asked, "cycles=1", folder=tmp_path)
     measure.write_text(text.replace("champion.value", "champion.valu"))

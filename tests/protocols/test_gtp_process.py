@@ -11,6 +11,7 @@ import pytest
 from forks import azero_command
 from gnugo import COLOURS, PROGRAM, GnuGo
 
+pytestmark = pytest.mark.timeout(1200)  # the first test waits for what is compiled
 WAIT = 120  # seconds, where nothing may hang; what is tested takes far less
 UCT = ("player=uct", "player.num_simulations=200")
 
@@ -63,7 +64,7 @@ def _compiled() -> None:
     )
     for words in players:
         lines, command = "genmove b\nlz-analyze 1\nquit\n", azero_command("gtp", *words)
-        subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=WAIT)
+        subprocess.run(command, input=lines, capture_output=True, text=True, check=True, timeout=5 * WAIT)
 
 
 @pytest.fixture

@@ -341,13 +341,20 @@ def test_the_next_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
     )
 
 
-def test_a_run_of_a_multirun_is_begun_anew_without_the_settings_that_named_it(tmp_path: Path) -> None:
+def test_a_run_of_a_multirun_is_not_begun_anew(tmp_path: Path) -> None:
+    """Its name with another seed could be that of another of its runs."""
     config, asked = toy_config(tmp_path, seed=7), CommandLine(("experiment=smoke", "seed=7"), "smoke")
     commands = loop.next_commands(config, Run(config, "smoke-seed-7"), asked, all_cycles=True)
-    assert commands == (
-        "Go on: azero loop smoke seed=7 run=smoke-seed-7 cycles=10\n"
-        "Start anew: azero loop smoke run=smoke-2 seed=8"
-    )
+    assert commands == "Go on: azero loop smoke seed=7 run=smoke-seed-7 cycles=10"
+
+
+def test_a_run_tells_of_a_setting_that_nothing_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = toy_config(tmp_path, cycles=0)
+    assert loop.run_asked(config, NAME, CommandLine(("evaluate.elo1=10", "seed=1"), NAME)) == 0
+    said = f"evaluate.elo1 has no effect with evaluate.gate={config.evaluate.gate}."
+    assert capsys.readouterr().out.splitlines().count(said) == (config.evaluate.gate != "sequential") == 1
 
 
 def test_no_cycles_make_the_first_network_only(tmp_path: Path) -> None:

@@ -454,15 +454,17 @@ def own_priority() -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")
 def test_a_run_goes_before_the_searches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "NICE", 15)
     studio, own = make_studio(tmp_path), os.getpriority(os.PRIO_PROCESS, 0)
+    if own == 19:
+        pytest.skip("the tests have the lowest priority")
+    monkeypatch.setattr(threads, "NICE", own + 1)
     with client_of(studio) as client:
         name = client.post("/api/train", json=ENDLESS).json()["run"]
         process = studio.jobs.processes[name]
         priority = os.getpriority(os.PRIO_PROCESS, process.pid)
         process.kill()
         process.wait()
-    assert priority == own < asyncio.run(threads.in_thread(own_priority)) == 15
+    assert priority == own < asyncio.run(threads.in_thread(own_priority))
     assert asyncio.run(threads.in_thread(own_priority, low=False)) == own
 
 
