@@ -165,9 +165,10 @@ def test_a_run_that_goes_while_it_is_listed_ends_no_list(
 def test_without_runs_a_sentence_says_how_to_make_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([f"checkpoints={tmp_path}"]) == 0
+    data = f"data={tmp_path / 'data'}"
+    assert main([f"checkpoints={tmp_path}", data]) == 0
     assert "azero loop makes one" in capsys.readouterr().out
-    assert main([f"checkpoints={tmp_path / 'mistyped'}"]) == 0
+    assert main([f"checkpoints={tmp_path / 'mistyped'}", data]) == 0
     assert f"There is no run yet, nor a folder {tmp_path / 'mistyped'};" in capsys.readouterr().out
 
 
