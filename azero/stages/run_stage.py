@@ -36,13 +36,10 @@ def run_next(
     from azero.kernels.compiling import CompileTimer  # here, because it imports Numba
 
     report_damage(run, report)
+    try_metrics(config, run)
     before, begin, begun = run.state, clock.elapsed - run.state.stage_seconds, time.monotonic()
     stage = stage_named(before.stage)
     try:
-        if config.metrics and before.stage == StageName.SELFPLAY and not (before.shards or before.partial):
-            from azero.stages.measure import own_numbers
-
-            own_numbers(config, run.name, 1)  # its mistakes are told before the first games
         with CompileTimer() as compiling:
             games = ahead.look(before.stage) if ahead else None
             stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds(), games)
@@ -57,6 +54,19 @@ def run_next(
         stopped = place_of(run.state) == place_of(before)
         spent = clock.elapsed - begin if stopped else 0.0
         run.commit(replace(run.state, elapsed_seconds=clock.elapsed, stage_seconds=spent))
+
+
+def try_metrics(config: Config, run: Run) -> None:
+    """Measure with a person's own file before the first games, so that its mistakes are told before them.
+
+    Raises:
+        UserError: it fails, or returns something else than numbers by name.
+    """
+    state = run.state
+    if config.metrics and state.stage == StageName.SELFPLAY and not (state.shards or state.partial):
+        from azero.stages.measure import own_numbers
+
+        own_numbers(config, run.name, 1)
 
 
 def place_of(state: State) -> tuple[int, int]:
