@@ -36,8 +36,17 @@ SEQUENTIAL = "evaluate.gate", ("sequential",)
 READ_WITH = {  # settings that are read only where another one has certain values
     **{f"evaluate.{name}": SEQUENTIAL for name in ("elo0", "elo1", "error", "most_games")},
     "evaluate.threshold": ("evaluate.gate", ("score",)),
-    "train.decay_factor": ("train.schedule", ("step",)),
+    **{f"train.{name}": ("train.schedule", ("step",)) for name in ("decay_factor", "milestones")},
     "train.momentum": ("train.optimizer", ("sgd",)),
+}
+NOT_READ_AT_ZERO = {  # settings that are not read while another one is 0
+    "search.exact_nodes": "search.exact_plies",
+    "search.dirichlet_alpha": "search.dirichlet_fraction",
+    "selfplay.opening_plies": "selfplay.opening_fraction",
+    "selfplay.opening_plies_share": "selfplay.opening_fraction",
+    "selfplay.opening_plies_final": "selfplay.opening_plies_share",
+    "evaluate.anchors": "evaluate.anchor_games",
+    "oracle.num_simulations": "oracle.positions",
 }
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
@@ -299,6 +308,8 @@ def idle_texts(config: Config, words: Sequence[str]) -> list[str]:
         if other and values[other] not in read and not values[reader].endswith(".py"):
             where = "on training " if only else ""  # players may search otherwise than the run
             said.append(f"{key} has no effect {where}with {other}={values[other]}.")
+        elif (switch := NOT_READ_AT_ZERO.get(key)) and not values[switch]:
+            said.append(f"{key} has no effect with {switch}=0.")
     return said
 
 
@@ -322,6 +333,41 @@ def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:
     return name, asked
 
 
+class Jobs:
+    """What Hydra starts: one run, or each of a multirun in turn.
+
+    Attributes:
+        statuses: how each of them ended.
+        inside: whether one is under way.
+    """
+
+    def __init__(self, act: Callable[[Any], int]) -> None:
+        """Prepare to do what `act` does with a config that Hydra composed."""
+        self.statuses, self.inside = list[int](), False
+        self._act = act
+
+    def begin(self, composed: Any) -> None:
+        """Do the next one."""
+        self.inside = True
+        try:
+            self.statuses.append(self._act(composed))
+        except UserError as mistake:  # here, because Hydra would print lines of its own about it
+            self.statuses.append(refuse(mistake))
+        except Exception as failure:
+            end_quietly(failure)
+            self.statuses.append(report_crash(failure))
+        if max(self.statuses) > SIGNALLED:  # a multirun that is stopped begins no other run
+            sys.exit(self.statuses[-1])
+        self.inside = False
+
+
+def print_config(composed: Any) -> int:
+    """Print the settings that Hydra composed, as `--cfg job` asks."""
+    settle(composed)
+    print(OmegaConf.to_yaml(composed), end="")
+    return 0
+
+
 def program(
     name: str,
     act: Callable[..., int | None],
@@ -339,42 +385,21 @@ def program(
         arguments: None for those of this process.
         pass_arguments: whether `act` takes a third argument, a `CommandLine`.
     """
-    given, statuses, inside = sys.argv[1:] if arguments is None else arguments, list[int](), False
-    names = set[str]()
-    with one_sentence():
-        if answers_flag(given, lambda: help_of(name, given)):
-            return 0
+    given, names = sys.argv[1:] if arguments is None else arguments, set[str]()
 
-    def task(composed: Any) -> None:
-        nonlocal inside
-        inside = not shows_config
-        try:
-            if shows_config:
-                settle(composed)
-                print(OmegaConf.to_yaml(composed), end="")
-            else:
-                config = to_config(composed)
-                run, asked = name_run(config, overrides)
-                if run in names:
-                    raise UserError(f"{run} is the name of an earlier run of this multirun too.")
-                names.add(run)
-                statuses.append(act(config, run, *([asked] if pass_arguments else [])) or 0)
-        except UserError as mistake:  # here, because Hydra would print lines of its own about it
-            statuses.append(refuse(mistake))
-        except Exception as failure:
-            end_quietly(failure)
-            statuses.append(report_crash(failure))
-        if max(statuses, default=0) > SIGNALLED:  # a multirun that is stopped begins no other run
-            sys.exit(statuses[-1])
-        inside = False
+    def act_on_run(composed: Any) -> int:
+        config = to_config(composed)
+        run, asked = name_run(config, overrides)
+        if run in names:
+            raise UserError(f"{run} is the name of an earlier run of this multirun too.")
+        names.add(run)
+        return act(config, run, *([asked] if pass_arguments else [])) or 0
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing several lines
     with one_sentence():
-        words = read_arguments(given)
-        at = next((place for place, word in enumerate(words) if word in ("--cfg", "-c")), len(words))
-        shows_config = words[at + 1 : at + 2] == ["job"] and not {"--package", "-p"} & set(words)
-        if shows_config:  # Hydra would not print what `settle` does
-            words = [word for word in words[:at] + words[at + 2 :] if word != "--resolve"]
+        if answers_flag(given, lambda: help_of(name, given)):
+            return 0
+        words, shows_config = without_cfg(read_arguments(given))
         sys.argv = [f"azero {name}", *words]
         overrides = list(takewhile(lambda word: word[0] != "-", words))
         if {"--multirun", "-m", "hydra.mode=MULTIRUN"} & set(words):
@@ -382,11 +407,21 @@ def program(
                 check_names(overrides)
         import hydra
 
-        start = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)
-        with one_sentence_of_hydra(lambda: not inside):
+        jobs = Jobs(print_config if shows_config else act_on_run)
+        compose = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")
+        start = compose(jobs.begin)
+        with one_sentence_of_hydra(lambda: not jobs.inside):
             store_schema()
             start()
-    return max(statuses, default=0)
+    return max(jobs.statuses, default=0)
+
+
+def without_cfg(words: list[str]) -> tuple[list[str], bool]:
+    """Return the words without `--cfg job`, which Hydra would answer unsettled, and whether it is there."""
+    at = next((place for place, word in enumerate(words) if word in ("--cfg", "-c")), len(words))
+    if words[at + 1 : at + 2] != ["job"] or {"--package", "-p"} & set(words):
+        return words, False
+    return [word for word in words[:at] + words[at + 2 :] if word != "--resolve"], True
 
 
 @contextmanager

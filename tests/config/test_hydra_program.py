@@ -19,7 +19,15 @@ from running import RunProgram
 import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
-from azero.cli.hydra_program import CommandLine, compose, idle_texts, program, suffix_of, values_of
+from azero.cli.hydra_program import (
+    NOT_READ_AT_ZERO,
+    CommandLine,
+    compose,
+    idle_texts,
+    program,
+    suffix_of,
+    values_of,
+)
 from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
@@ -467,6 +475,19 @@ def test_a_setting_that_nothing_reads_is_told_of() -> None:
     )
     assert idle_texts(read, (*words[:2], words[3])) == []
     assert idle_texts(compose("evaluate.gate=sequential"), words[2:3]) == []
+
+
+def test_a_setting_whose_switch_is_0_is_told_of() -> None:
+    words = ("search=puct", "search.dirichlet_alpha=1", "search.exact_nodes=10", "evaluate.anchors=[10]")
+    off = compose("search=puct", "search.dirichlet_fraction=0")
+    assert idle_texts(off, words) == [
+        "search.dirichlet_alpha has no effect with search.dirichlet_fraction=0.",
+        "search.exact_nodes has no effect with search.exact_plies=0.",
+        "evaluate.anchors has no effect with evaluate.anchor_games=0.",
+    ]
+    on = compose("search=puct", "search.exact_plies=3", "evaluate.anchor_games=2")
+    assert idle_texts(on, words) == []
+    assert set(NOT_READ_AT_ZERO) | set(NOT_READ_AT_ZERO.values()) <= set(settings())
 
 
 def test_a_flag_that_means_a_setting_is_answered_with_the_setting(start: Start) -> None:
