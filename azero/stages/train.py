@@ -8,6 +8,7 @@ from shlex import quote
 from azero.config.schema import Config, UserError
 from azero.config.window import train_steps
 from azero.games import make_game
+from azero.games.game import Game
 from azero.network.inference import resolve_device
 from azero.network.model import LoadedNetwork, check_fits, pack_network, unpack_network
 from azero.process.seeds import TRAIN, sequence
@@ -35,26 +36,13 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
-    train = config.train
-    mixing = train.value_mix, train.value_lambda
-    of_cycle = [shard for shard in run.state.shards if shard.cycle == cycle]
-    try:
-        examples = load_window(run, game, train.window, report.message, *mixing, config.network.occupation)
-    except DamagedFile:  # no shard is left
-        if not play_again(run, report, of_cycle):
-            raise
+    window = read_window(config, run, report, game)
+    if window is None:
         return
-    if play_again(run, report, of_cycle):
-        return
-    in_window, new = len(examples.states), new_examples(run, cycle)
-    if config.train.merge_equal and not run.state.cycle:
-        half = examples.each(lambda column: column[: in_window // 2])
-        report.cycle_scalars(cycle, {HALF: float(len(merge_equal(half).states))})
-    if config.train.merge_equal:
-        examples = merge_equal(examples)
+    examples, in_window = window
     loaded = read_start(run, report)
     check_fits(loaded, game)
-    steps = train_steps(config.train, len(examples.states), new)
+    steps = train_steps(config.train, len(examples.states), new_examples(run, cycle))
     moments = loaded.optimizer_state if config.train.keep_optimizer else None
 
     def watch(done: int, steps: int, stats: dict[str, float]) -> None:
@@ -79,18 +67,50 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
             steps=steps,
         )
     report_stage(report, cycle, run, examples, in_window, result)
-    steps_made = steps_before + result.steps
-    kept = result.optimizer_state if config.train.keep_optimizer else None
+    commit_candidate(config, run, game, result)
+
+
+def read_window(config: Config, run: Run, report: Reporter, game: Game) -> tuple[Examples, int] | None:
+    """Return the newest examples and how many they were before equal positions were merged.
+
+    None: games of this cycle are damaged, and self-play makes them again.
+
+    Raises:
+        DamagedFile: no games are left, nor can they be made again.
+    """
+    cycle, train = run.state.cycle + 1, config.train
+    mixing = train.value_mix, train.value_lambda
+    of_cycle = [shard for shard in run.state.shards if shard.cycle == cycle]
+    try:
+        examples = load_window(run, game, train.window, report.message, *mixing, config.network.occupation)
+    except DamagedFile:  # no shard is left
+        if not play_again(run, report, of_cycle):
+            raise
+        return None
+    if play_again(run, report, of_cycle):
+        return None
+    in_window = len(examples.states)
+    if not train.merge_equal:
+        return examples, in_window
+    if not run.state.cycle:
+        half = examples.each(lambda column: column[: in_window // 2])
+        report.cycle_scalars(cycle, {HALF: float(len(merge_equal(half).states))})
+    return merge_equal(examples), in_window
+
+
+def commit_candidate(config: Config, run: Run, game: Game, result: TrainResult) -> None:
+    """Write the network that was trained and commit it as the candidate of the cycle."""
+    cycle, steps = run.state.cycle + 1, run.state.train_steps + result.steps
     data = pack_network(
         result.network,
         game=game,
         cycle=cycle,
-        train_steps=steps_made,
-        optimizer_state=kept,
+        train_steps=steps,
+        optimizer_state=result.optimizer_state if config.train.keep_optimizer else None,
         training=result.training,
     )
     candidate = run.write_network("candidate", cycle, data)
-    run.commit(replace(run.state, train_steps=steps_made, stage=StageName.EVALUATE, candidate=candidate))
+    run.commit(replace(run.state, train_steps=steps, stage=StageName.EVALUATE, candidate=candidate))
 
 
 def play_again(run: Run, report: Reporter, shards: list[ShardEntry]) -> bool:
