@@ -63,7 +63,7 @@ class Refused(Exception):
         self.name = name
 
 
-@dataclass
+@dataclass(eq=False)  # two queries may have one id
 class Turn:
     """One position of a query.
 

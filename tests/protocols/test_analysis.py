@@ -338,6 +338,13 @@ def test_the_time_of_a_search_is_kept_and_it_has_a_move_at_least() -> None:
     assert answer["rootInfo"]["visits"] == 7
 
 
+def test_two_queries_with_one_id_are_both_answered() -> None:
+    session = Session(make_game("tictactoe"))
+    session.send(moves=[], maxVisits=200)
+    session.send(moves=[], maxVisits=10)
+    assert [answer["rootInfo"]["visits"] for answer in session.finish()] == [10, 200]
+
+
 def test_searches_that_do_not_fit_into_memory_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     session = Session(make_game("connect_four"))
     size = session.analysis.side_by_side.tree_bytes(50)
