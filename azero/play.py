@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 import shutil
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -363,7 +364,8 @@ def run_session(
             if isinstance(end, KeyboardInterrupt):
                 raise
         finally:
-            if len(session.at.actions) > len(session.begin):
+            played = tuple(session.at.actions)
+            if played != tuple(session.begin)[: len(played)]:  # else nothing is new
                 file.write(session.line(str(opponent), asked.seed) + "\n")
                 say(f"The game is in {record}.")
 
@@ -398,6 +400,9 @@ def show_line(text: str) -> None:
 
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
+    for number in (signal.SIGTERM, signal.SIGHUP):  # the game is kept when the terminal closes
+        if signal.getsignal(number) == signal.SIG_DFL:  # else it is ignored
+            signal.signal(number, signal.default_int_handler)
     show, console = show_line if is_terminal(sys.stdout) else lambda text: None, Console()
 
     def announce(text: str) -> None:

@@ -6,6 +6,9 @@ import importlib
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -531,6 +534,37 @@ def test_an_interrupt_while_the_opponent_thinks_keeps_the_game(tmp_path: Path) -
     )
     check_clean(moved)
     assert b"The game is in data/play.jsonl." in moved.after
+    assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
+
+
+def test_a_game_taken_back_behind_its_beginning_is_kept() -> None:
+    words = ["opponent=alpha_beta", "from=start.json"]
+    Path("start.json").write_text('{"game": "tictactoe", "moves": ["0", "4", "8", "1"]}\n')
+    run_session(words, person("undo", "undo"), lambda text: None)  # nothing is new
+    assert not Path("data/play.jsonl").read_text()
+    run_session(words, person("undo", "undo", "2"), lambda text: None)
+    (kept,) = map(json.loads, Path("data/play.jsonl").read_text().splitlines())
+    assert kept["moves"][0] == "2" and len(kept["moves"]) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_closed_terminal_keeps_the_game(number: int, tmp_path: Path) -> None:
+    words = ["opponent=uct", "opponent.seconds=0.1", "side=second"]
+    command = [sys.executable, "-m", "azero.play", *words]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # CI may ignore it
+    ) as process:
+        assert process.stdout is not None
+        shown = b""
+        while b"your move: " not in shown:
+            shown += process.stdout.read(1)
+        time.sleep(0.5)  # a signal between the prompt and the read waits for a key
+        process.send_signal(number)
+        assert process.wait(60) == 130
     assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
 
 
