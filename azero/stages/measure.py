@@ -68,10 +68,13 @@ def own_numbers(config: Config, run_name: str, cycle: int) -> dict[str, float]:
     champion = Champion(*load_trained(config, run_name, 1))
     with explaining(config.metrics, FAILS):
         found = measure(champion, cycle)
-    numbers = found if isinstance(found, dict) else {}
-    if not numbers or not all(np.ndim(number) == 0 and np.isreal(number) for number in numbers.values()):
+    try:
+        numbers = {name: float(number) for name, number in found.items()}
+    except (AttributeError, TypeError, ValueError, RuntimeError):  # the last of a torch tensor
+        numbers = {}
+    if not numbers:
         raise UserError(f"measure of {config.metrics} must return a dict of numbers by name.")
-    return {name: float(number) for name, number in numbers.items()}
+    return numbers
 
 
 def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
