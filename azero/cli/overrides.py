@@ -120,14 +120,18 @@ def misfit_text(overrides: Sequence[str]) -> str:
     return f"The recipe {recipe} is made for {its}, not for {game}; {fitting}."
 
 
-def game_of(recipe: str) -> str:
-    """Return the game that a recipe is made for; "" if it names none, as `plain`."""
+def game_of(recipe: str, seen: tuple[str, ...] = ()) -> str:
+    """Return the game that a recipe is made for; "" if it names none, as `plain`.
+
+    seen: recipes that were read already, in case that their defaults lead back to them.
+    """
     files = conf_files("experiment")
-    text = files[recipe].read_text(encoding="utf-8") if recipe in files else ""
+    text = files[recipe].read_text(encoding="utf-8", errors="replace") if recipe in files else ""
     if found := re.search(r"^ +- override /game: (\S+)", text, re.MULTILINE):
         return found[1]
     parents = re.findall(r"^ +- (\w+)$", text, re.MULTILINE)
-    return next(filter(None, map(game_of, parents)), recipe if recipe in conf_files("game") else "")
+    found_games = (game_of(parent, (*seen, recipe)) for parent in parents if parent not in (*seen, recipe))
+    return next(filter(None, found_games), recipe if recipe in conf_files("game") else "")
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:

@@ -7,11 +7,14 @@ import os
 import secrets
 import socket
 import sys
+import tempfile
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from azero.cli.arguments import DeviceSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import UserError, setting
@@ -25,6 +28,8 @@ port=9000 open=false
 """
 LOCAL = ("127.0.0.1", "localhost", "::1")
 PORT = 8643
+ELSEWHERE = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # an address outside for each host that means all
+ADDRESS = "address"  # file with that of the studio that is open
 
 
 @dataclass(frozen=True)
@@ -89,13 +94,57 @@ def take_token(folder: Path) -> str:
     """
     path = folder / "token"
     with contextlib.suppress(OSError, ValueError):  # ValueError: a damaged token
-        folder.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(secrets.token_urlsafe(24))
         if path.stat().st_mode & 0o077 == 0 and len(kept := path.read_text().strip()) >= 32:
             return kept
-    return secrets.token_urlsafe(24)
+    token = secrets.token_urlsafe(24)
+    write_private(path, token)
+    return token
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only the user may read; where nothing can be written, do nothing."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+
+
+@contextlib.contextmanager
+def alone(folder: Path, data: str) -> Iterator[None]:
+    """Keep other studios away from the folder of the kept games while this one runs.
+
+    Raises:
+        UserError: another one is there; it would overwrite games.
+    """
+    lock = FileLock(folder / "lock", timeout=0, is_singleton=False)
+    with contextlib.suppress(OSError):  # a folder that cannot be written, or has no locks
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout as held:
+            address = folder / ADDRESS
+            where = f"at {address.read_text()}" if address.exists() else "in another process"
+            raise UserError(
+                f"A studio is open {where}; use it, or end it, or choose another folder than data={data}."
+            ) from held
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def address_of(host: str) -> str:
+    """Return the address to open: for a host that means all addresses, the one that leads elsewhere."""
+    if host not in ELSEWHERE:
+        return host
+    with (
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as asked,
+    ):
+        asked.connect((ELSEWHERE[host], 9))  # sends nothing; it only looks up the way
+        return str(asked.getsockname()[0])
+    return socket.gethostname()
 
 
 def serve(asked: StudioSettings) -> int:
@@ -105,6 +154,7 @@ def serve(asked: StudioSettings) -> int:
     try:
         import uvicorn  # noqa: F401
 
+        from azero.studio.safety import ANY_ADDRESS
         from azero.studio.server import make_app
         from azero.studio.serving import StudioServer
         from azero.studio.state import Studio
@@ -119,17 +169,19 @@ def serve(asked: StudioSettings) -> int:
     studio = Studio(asked.config, games)
     for name in games:
         studio.make_game(name)  # a broken file is refused before the page opens
-    listening = listen(asked.host, asked.port)
-    port = listening.getsockname()[1]
-    token = take_token(studio.folder)
-    shown = f"[{asked.host}]" if ":" in asked.host else asked.host
-    address = f"http://{shown}:{port}/?token={token}"
-    hosts = [*LOCAL, *([asked.host, socket.gethostname()] if asked.allow_remote else [])]
-    app = make_app(studio, token, hosts, port)
-    print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
-    if asked.open:
-        webbrowser.open(address)
-    StudioServer(app).run(sockets=[listening])
+    with alone(studio.folder, asked.data):
+        listening = listen(asked.host, asked.port)
+        port = listening.getsockname()[1]
+        token, host = take_token(studio.folder), address_of(asked.host)
+        address = f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+        write_private(studio.folder / ADDRESS, address)
+        others = [ANY_ADDRESS if asked.host in ELSEWHERE else host, socket.gethostname()]
+        hosts = [*LOCAL, *(others if asked.allow_remote else [])]
+        app = make_app(studio, token, hosts, port)
+        print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
+        if asked.open:
+            webbrowser.open(address)
+        StudioServer(app).run(sockets=[listening])
     return 0
 
 

@@ -231,7 +231,7 @@ class GameTree:
         """
         node = next((child for child in self.current.children if child.action == action), None)
         if node is None:
-            if len(self.nodes) >= MOST_NODES:
+            if len(self.nodes) - self.nodes.count(None) >= MOST_NODES:
                 raise Refusal(
                     409, f"This game has {MOST_NODES:,} positions; delete a variation or start anew."
                 )
@@ -264,6 +264,10 @@ class GameTree:
         node.parent.children.remove(node)
         for gone in self.below(node):
             self.nodes[gone.number] = None
+        while (
+            len(self.deleted) > 1 and sum(len(self.below(each)) for _, each, _ in self.deleted) > MOST_NODES
+        ):
+            self.deleted.pop(0)  # the oldest cannot be restored any more
 
     def restore(self) -> dict[int, int]:
         """Bring back what was deleted last; return the nodes that got other numbers, by their old ones.

@@ -275,7 +275,7 @@ class Jobs:
         words, _ = self.words(asked)
         if not self.estimating.acquire(blocking=False):
             raise Refusal(429, "Another forecast is being made; wait for it.")
-        log = self.studio.folder / "estimate.log"
+        log = self.studio.folder / ".estimate.log"  # no run has a name like this
         try:
             log.unlink(missing_ok=True)
             process = self.estimate_process = start(["azero.estimate", *words], log)

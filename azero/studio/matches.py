@@ -28,7 +28,7 @@ from azero.report.listing import age_text
 from azero.run.disk import Disk, next_number, write_atomically
 from azero.studio.mistakes import FieldMistake
 from azero.studio.pool import Side
-from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
+from azero.studio.processes import ask_to_stop, end, ending, is_running, last_lines, start
 from azero.studio.replay import replay_json
 from azero.studio.safety import Refusal, api, can_be_sent, is_number, read_json
 from azero.studio.state import Studio
@@ -131,9 +131,13 @@ class Matches:
                 ],
                 self.folder / f"{name}.log",
             )
-            self.processes[name] = process
             text = json.dumps({**about, "pid": process.pid}, ensure_ascii=False)
-            write_atomically(Disk(), self.folder / f"{name}.json", text.encode())
+            try:
+                write_atomically(Disk(), self.folder / f"{name}.json", text.encode())
+            except BaseException:  # nobody could see or stop it
+                end(process)
+                raise
+            self.processes[name] = process
         return {"id": name}
 
     def pid(self, name: str, about: dict[str, Any]) -> int:

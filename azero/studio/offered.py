@@ -21,16 +21,11 @@ SIDES = ("size", "rows", "columns")  # options that say how large a board is
 MORE_SIZES = {"go": (13, 19), "gomoku": (19,)}  # that people play, beside those of the recipes
 
 
-def games_json(known: list[str], own: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Return all games for the page. Shipped recipes of a game are its sizes, not games of their own.
-
-    Args:
-        known: the names of all games.
-        own: the user's own files by name.
-    """
+def names_offered(known: list[str]) -> list[str]:
+    """Return the games for the page, of the names of all. Shipped recipes of a game are its sizes."""
     recipes = conf_files("game")
     names = [name for name in known if name not in recipes or not is_shipped(recipes[name])]
-    return [game_json(own, name) for name in dict.fromkeys([*SHIPPED, *names])]
+    return list(dict.fromkeys([*SHIPPED, *names]))
 
 
 def is_shipped(path: Path) -> bool:

@@ -82,7 +82,7 @@ def ending(status: int, log: Path) -> tuple[str, str]:
     """Return how a process has ended, by its exit status: finished, stopped or failed, and a sentence."""
     if status == 0:
         return "finished", ""
-    if status in (128 + signal.SIGINT, 128 + signal.SIGTERM):
+    if status in (128 + signal.SIGINT, 128 + signal.SIGTERM, -signal.SIGINT, -signal.SIGTERM):
         return "stopped", "It was stopped; what is finished is saved."
     if status < 0:
         name = signal.Signals(-status).name

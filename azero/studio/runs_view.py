@@ -316,7 +316,7 @@ class TensorBoard:
                 with socket.socket() as free:
                     free.bind(("127.0.0.1", 0))
                     port = free.getsockname()[1]
-                log = self.studio.folder / "tensorboard.log"
+                log = self.studio.folder / ".tensorboard.log"  # no run has a name like this
                 words = [
                     "--logdir",
                     self.studio.config.checkpoints,

@@ -8,10 +8,12 @@ and name another origin, and a name that points to this machine by DNS rebinding
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import html
+import ipaddress
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -39,6 +41,7 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+ANY_ADDRESS = "*"  # among hosts: the studio listens on all addresses of its machine
 SAFE_METHODS = ("GET", "HEAD")
 CLOSE_FORBIDDEN = 4403  # of a WebSocket: the reason is in the close message
 NO_ENTRY, NOTHING_HERE = (
@@ -129,8 +132,9 @@ class Guard:
         ended: whether the server ends.
     """
 
-    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], port: int) -> None:
-        """`hosts`: names by which the studio may be called, without the port."""
+    def __init__(self, app: ASGIApp, token: str, hosts: Collection[str], port: int) -> None:
+        """`hosts`: by which the studio may be called, without the port; ANY_ADDRESS: by any address."""
+        self.any_address, self.port = ANY_ADDRESS in hosts, port
         self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
         bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
         self.hosts = {f"{host}:{port}".lower() for host in bracketed}
@@ -209,9 +213,18 @@ class Guard:
         finally:
             self.places.release()
 
+    def is_own(self, host: str) -> bool:
+        """Return whether the studio may be called by that host; DNS rebinding needs a name, no address."""
+        name, _, port = host.rpartition(":")
+        if not self.any_address or port != str(self.port):
+            return host in self.hosts
+        with contextlib.suppress(ValueError):
+            return bool(ipaddress.ip_address(name.strip("[]")))
+        return host in self.hosts
+
     def check_host(self, headers: Headers) -> None:
         """Refuse a request that names another host."""
-        if headers.get("host", "").lower() not in self.hosts:
+        if not self.is_own(headers.get("host", "").lower()):
             raise Refusal(403, "This studio has another address; open the one that azero studio has printed.")
 
     def check(self, scope: Scope, headers: Headers) -> None:
@@ -220,7 +233,8 @@ class Guard:
         origin = headers.get("origin")
         if changes and origin is None and headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise Refusal(403, "A page of another site must not use the studio.")
-        if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
+        own = {f"http://{host}" for host in (*self.hosts, headers.get("host", "").lower())}
+        if origin is not None and origin.lower() not in own:
             raise Refusal(403, "A page of another site must not use the studio.")
         open_to_all = scope["type"] == "http" and scope["path"].startswith("/static/") and not changes
         cookies = cookie_parser(headers.get("cookie", ""))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import numpy as np
@@ -33,7 +33,7 @@ from azero.players.levels import LEVELS, options_of_level
 from azero.run.folder import last_used, names_of_runs, names_of_shipped
 from azero.run.run import Run
 from azero.studio import learn, library_routes, matches, records_routes, runs_view
-from azero.studio.offered import games_json, openspiel_names, option_json
+from azero.studio.offered import game_json, names_offered, openspiel_names, option_json
 from azero.studio.pool import options_here
 from azero.studio.review import value_of
 from azero.studio.safety import NOTHING_HERE, Guard, Refusal, answer_to, api, page_of, read_json, wants_page
@@ -43,29 +43,46 @@ from azero.studio.table import GameTable, json_number
 STATIC = Path(__file__).parent / "static"
 TRACE = Path(tracing.__file__).parent / "static"
 HINT_SIMULATIONS = 400
+T = TypeVar("T")
 CLOSE_SLOW = 4408  # of a WebSocket: the page read too slowly and connects again
 EXACT_SECONDS = 2.0  # of solving one position
 
 
 async def list_games(studio: Studio, request: Request) -> object:
-    """GET /games: all games and recipes."""
+    """GET /games: all games and recipes; `damaged` says which files of the user's cannot be read."""
+    damaged = list[str]()
+
+    def readable(group: str, names: Iterable[str], act: Callable[[str], T]) -> Iterator[T]:
+        for name in names:
+            try:
+                with studio.reading(str(conf_files(group).get(name, name))):
+                    found = act(name)
+            except UserError as mistake:
+                damaged.append(str(mistake))
+            else:
+                yield found
 
     def read() -> dict[str, Any]:
+        recipes = sorted(conf_files("experiment"))
         return {
-            "games": games_json(studio.games, studio.own_games),
+            "games": [*readable("game", names_offered(studio.games), partial(game_json, studio.own_games))],
             "openspiel": openspiel_names(),
-            "recipes": [
-                {
-                    "name": name,
-                    "game": game_of(name) or "tictactoe",
-                    "about": description(path),
-                    "minutes": recipe_minutes(path),
-                }
-                for name, path in sorted(conf_files("experiment").items())
-            ],
+            "recipes": [*readable("experiment", recipes, recipe_json)],
+            "damaged": damaged,
         }
 
     return await studio.run_in_thread(read)
+
+
+def recipe_json(name: str) -> dict[str, Any]:
+    """Return a recipe as the page reads it."""
+    path = conf_files("experiment")[name]
+    return {
+        "name": name,
+        "game": game_of(name) or "tictactoe",
+        "about": description(path),
+        "minutes": recipe_minutes(path),
+    }
 
 
 def recipe_minutes(path: Path) -> float | None:

@@ -207,7 +207,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("torch.utils.tensorboard", set()),
         ("rich", {"report", "truth", PROGRAM}),
         ("pickle", {"replay", "process"}),
-        ("filelock", {"run", "process"}),
+        ("filelock", {"run", "process", "studio"}),
         ("openvino", {"network"}),
         ("bitbully", {"truth"}),
     ],

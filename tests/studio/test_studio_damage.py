@@ -219,3 +219,27 @@ def test_no_route_fails_whatever_happened_to_the_files(client: TestClient, folde
         assert rows_of(client, "runs", "name")["whole"]["state"] == "finished"
         assert rows_of(client, "matches", "id")["000002"]["done"] == 3
         path.write_bytes(whole)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("experiment/mine.yaml", b"# caf\xe9 in Latin-1\ndefaults:\n  - override /game: hex5\n", ""),
+        ("experiment/mine.yaml", b"defaults:\n  - mine\n", ""),
+        ("game/mine.yaml", b"name: [", "game/mine.yaml is damaged (ParserError"),
+        ("game/mine.yaml", b"- 3\n", "game/mine.yaml is damaged (AttributeError"),
+        ("game/mine.yaml", b"name: mine\n", "game/mine.yaml is damaged (RecursionError"),
+    ],
+)
+def test_a_damaged_file_of_settings_is_named_and_the_rest_is_offered(
+    file: str, text: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own" / file
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text)
+    monkeypatch.setenv("AZERO_CONF", str(tmp_path / "own"))
+    with client_of(make_studio(tmp_path)) as client:
+        offered = client.get("/api/games").json()
+    assert {"tictactoe", "chess"} <= {game["name"] for game in offered["games"]}
+    assert "connect_four" in {recipe["name"] for recipe in offered["recipes"]}
+    assert len(offered["damaged"]) == bool(said) and said in "".join(offered["damaged"])

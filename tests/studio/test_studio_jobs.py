@@ -26,7 +26,7 @@ pytest.importorskip("starlette", reason="the extra studio is not installed")
 from studio import client_of, make_studio, player
 from waiting import wait_for
 
-from azero.config.schema import Config
+from azero.config.schema import Config, UserError
 from azero.report.metrics_csv import read_stats
 from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
@@ -185,6 +185,17 @@ def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> No
     assert "is not training" in ask(client, f"/runs/{run}/stop", status=409)["error"]
     ask(client, f"/runs/{run}/go_on", {"minutes": 30})
     wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
+
+
+def test_how_a_process_ended_is_said(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("Game 1\n\x1b[Kazero: no such run\n\n")
+    stopped = ("stopped", "It was stopped; what is finished is saved.")
+    for status in (128 + signal.SIGINT, -signal.SIGINT, -signal.SIGTERM):  # below 0: while it was starting
+        assert processes.ending(status, log) == stopped
+    assert processes.ending(0, log) == ("finished", "")
+    assert processes.ending(2, log) == ("failed", "azero: no such run")
+    assert processes.ending(-signal.SIGKILL, log)[0] == "failed"
 
 
 def test_a_run_that_cannot_begin_says_why(client: Any, tmp_path: Path) -> None:
@@ -404,6 +415,24 @@ def test_a_match_fills_its_table_and_its_games_are_replayed(trained: Any) -> Non
     assert trained.get(f"/api/matches/{name}/games/6").status_code == 404
     assert ask(trained, f"/matches/{name}/stop", status=409)["error"] == "This match is not being played."
     assert [match["id"] for match in read(trained, "/matches")["matches"]] == [name]
+
+
+def test_a_match_that_cannot_be_noted_is_not_played(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def start(*words: Any) -> Any:
+        begun.append(processes.start(*words))
+        return begun[-1]
+
+    def fail(*_: Any) -> None:
+        raise UserError("The disk is full.")
+
+    monkeypatch.setattr(matches, "start", start)
+    monkeypatch.setattr(matches, "write_atomically", fail)
+    asked = {"game": "tictactoe", "first": player("random"), "second": player("random"), "games": 1000}
+    assert ask(trained, "/matches", asked, 400)["error"] == "The disk is full."
+    assert [process.poll() is not None for process in begun] == [True]
+    assert read(trained, "/matches")["matches"] == []
 
 
 def test_a_tournament_is_stopped_and_found_again(trained: Any, tmp_path: Path) -> None:

@@ -16,8 +16,11 @@ pytest.importorskip("starlette", reason="the extra studio is not installed")
 
 from studio import client_of, make_studio, post
 
+from azero.games import make_game
 from azero.records.files import read_records
+from azero.studio import game_tree
 from azero.studio.game_tree import MOST_NODES
+from azero.studio.safety import Refusal
 
 OWN = Path(DOUBLE_MOVE)
 
@@ -120,6 +123,23 @@ def test_a_game_too_large_for_the_studio_is_refused(client: Any) -> None:
     line = json.dumps({"game": "gomoku", "moves": [names[0], names[1]], "nodes": nodes})
     answer = client.post("/api/records", content=line)
     assert answer.status_code == 413 and "too many for the studio" in answer.json()["error"]
+
+
+def test_a_deleted_variation_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(game_tree, "MOST_NODES", 4)
+    tree = game_tree.GameTree(make_game("tictactoe"))
+    full = "delete a variation or start anew"
+    for action in (0, 1, 2):
+        tree.play(action)
+    with pytest.raises(Refusal, match=full):
+        tree.play(3)
+    for _ in range(6):  # what was deleted is kept to be restored, up to as many positions
+        tree.delete(tree.path()[1])
+        for action in (0, 1, 2):
+            tree.play(action)
+    assert sum(len(tree.below(node)) for _, node, _ in tree.deleted) <= 4
+    with pytest.raises(Refusal, match=full):
+        tree.play(3)
 
 
 def test_a_game_begins_at_a_position_and_its_file_too(client: Any) -> None:

@@ -20,6 +20,7 @@ from forks import azero_command
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
+from starlette.applications import Starlette
 from starlette.websockets import WebSocketDisconnect
 from studio import COOKIE, HOST, PORT, TOKEN, client_of, listening_studio, make_client, make_studio
 from waiting import wait_for
@@ -28,8 +29,17 @@ from websockets.sync.client import connect
 from azero.config.schema import UserError
 from azero.games import own_files as allowed
 from azero.studio import patience
-from azero.studio.__main__ import StudioSettings, own_games, serve, take_token
-from azero.studio.safety import MOST_BODY, MOST_RECORD
+from azero.studio.__main__ import (
+    LOCAL,
+    StudioSettings,
+    address_of,
+    alone,
+    own_games,
+    serve,
+    take_token,
+    write_private,
+)
+from azero.studio.safety import ANY_ADDRESS, MOST_BODY, MOST_RECORD, Guard
 
 
 @pytest.mark.parametrize(
@@ -225,7 +235,35 @@ def test_the_token_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
     assert len(first) >= 32 and file.stat().st_mode & 0o777 == 0o600
     assert take_token(file.parent) == first
     file.chmod(0o644)
-    assert take_token(file.parent) != first  # others may have read it
+    second = take_token(file.parent)
+    assert second != first  # others may have read it
+    assert take_token(file.parent) == second and file.stat().st_mode & 0o777 == 0o600
+    file.write_text("")  # killed while it was written
+    assert len(take_token(file.parent)) >= 32 and file.read_text()
+
+
+def test_a_studio_for_all_addresses_is_called_by_any_of_them_but_by_no_other_name() -> None:
+    guard = Guard(Starlette(), "token", [*LOCAL, ANY_ADDRESS, "box"], 8643)
+    for host in ("192.168.1.5:8643", "[2001:db8::7]:8643", "localhost:8643", "box:8643"):
+        assert guard.is_own(host)
+    for host in ("192.168.1.5:80", "evil.example:8643", "192.168.1.5", "", ":8643"):
+        assert not guard.is_own(host)
+    assert not Guard(Starlette(), "token", LOCAL, 8643).is_own("192.168.1.5:8643")
+
+
+def test_the_address_of_a_studio_for_all_addresses_can_be_opened() -> None:
+    assert address_of("192.168.1.5") == "192.168.1.5"
+    assert address_of("0.0.0.0") not in ("0.0.0.0", "")
+
+
+def test_a_second_studio_is_sent_to_the_first(tmp_path: Path) -> None:
+    with alone(tmp_path / ".studio", "data"):
+        write_private(tmp_path / ".studio" / "address", "http://127.0.0.1:8643/?token=x")
+        said = r"^A studio is open at http://127\.0\.0\.1:8643/\?token=x; use it, .* than data=data\.$"
+        with pytest.raises(UserError, match=said), alone(tmp_path / ".studio", "data"):
+            pass
+    with alone(tmp_path / ".studio", "data"):  # the first has ended
+        pass
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ export function makeAnalysis(desk, onValue) {
     const { id, node, position } = desk.table;
     if (exactOn && !position.over) {
       const answer = await attempt(() => get(`/tables/${id}/exact`));
-      if (node !== desk.table.node || id !== desk.table.id) return;
+      if (!exactOn || node !== desk.table.node || id !== desk.table.id) return;
       if (answer && !answer.known) toast(answer.why ?? "The exact values of this position are not known.");
       exact = answer?.known ? answer.values : null;
     }

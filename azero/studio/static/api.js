@@ -60,9 +60,10 @@ export function stream(path, onMessage, onLost = () => {}) {
   function connect() {
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api${path}`);
     socket.onmessage = (event) => {
-      wait = 250;
+      const said = JSON.parse(event.data);
+      if (said.type !== "error") wait = 250; // a refusal ends the connection; the next one waits longer
       offline.hidden = true;
-      onMessage(JSON.parse(event.data));
+      onMessage(said);
     };
     socket.onclose = () => {
       if (closed) return;

@@ -64,10 +64,10 @@ function followKeys(target, count, current, go) {
 
 /**
  * Draw curves into an element. series: [{name, points: [[x, y or null], …], colour}]; format(y) -> text.
- * Return {update(options), close()}. The legend shows the values under the pointer.
+ * Return {close()}. The legend shows the values under the pointer.
  */
 export function lineChart(element, options) {
-  let { series, xLabel = "", yLabel = "", format = shortNumber, height = 180 } = options;
+  const { series, xLabel = "", yLabel = "", format = shortNumber, height = 180 } = options;
   let width = 0, at = null, picture = null;
   const legend = el("div", { class: "chart-legend", "aria-live": "polite" });
   const plot = el("div", { class: "chart-plot" });
@@ -150,14 +150,7 @@ export function lineChart(element, options) {
       ...entries);
   }
 
-  const stop = followWidth(plot, draw);
-  return {
-    update(changed) {
-      ({ series, xLabel, yLabel, format, height } = { series, xLabel, yLabel, format, height, ...changed });
-      if (width) draw(width);
-    },
-    close: stop,
-  };
+  return { close: followWidth(plot, draw) };
 }
 
 /** Return a small SVG curve of values; nulls are left out. */

@@ -4,7 +4,7 @@ import { mountTrace } from "./trace/trace.js";
 import { button, el, get, sentenceOf, slider, toast } from "./api.js";
 import { labelled, select } from "./fields.js";
 import { optionsFrom, optionsText } from "./parts.js";
-import { gameChooser } from "./sides.js";
+import { gameChooser, getOffered } from "./sides.js";
 
 const KINDS = { uct: "UCT: random games", puct: "PUCT: a network guides", gumbel: "Gumbel: a network guides" };
 const SIMULATIONS = [5, 10, 20, 50, 100, 200];
@@ -22,14 +22,16 @@ export async function mount(element, parameters) {
   if (!document.querySelector("link[href$='trace.css']")) {
     document.head.append(el("link", { rel: "stylesheet", href: "/static/trace/trace.css" }));
   }
-  let unmount = () => {};
+  let unmount = () => {}, turn = 0;
 
   async function show() {
+    const mine = turn += 1;
     const known = new URLSearchParams(Object.entries(asked).filter(([, value]) => value));
     history.replaceState(null, "", `#/learn?${known}`);
     try {
       if (asked.options) known.set("options", JSON.stringify(optionsFrom(asked.options)));
       const record = await get(`/trace?${known}`);
+      if (mine !== turn) return; // another search was asked for, or the page has been left
       unmount();
       unmount = mountTrace(stage, record) ?? (() => {});
     } catch (error) {
@@ -45,7 +47,7 @@ export async function mount(element, parameters) {
     asked.options = optionsText(options);
     change("game")(game);
   };
-  const games = gameChooser(await get("/games"), asked.game, optionsFrom(asked.options), choose);
+  const games = gameChooser(await getOffered(), asked.game, optionsFrom(asked.options), choose);
   const moves = el("input", { value: asked.moves ?? "", "aria-label": "Moves before the search", size: 12,
     placeholder: "such as 4.4", spellcheck: "false" });
   moves.addEventListener("change", () => change("moves")(moves.value.trim().replace(/[\s,]+/g, ".")));
@@ -65,5 +67,8 @@ export async function mount(element, parameters) {
         }, { text: "On the board" }))),
     stage);
   await show();
-  return () => unmount();
+  return () => {
+    turn = 0;
+    unmount();
+  };
 }

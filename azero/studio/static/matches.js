@@ -3,9 +3,9 @@
 import { attempt, button, el, get, post, spaced } from "./api.js";
 import { field, hold, sayBeside, sayRefusal } from "./fields.js";
 import { gameByNumber } from "./gamelist.js";
-import { addressOf, card, gameButtons, quiet, showReplay, stateChip, table } from "./parts.js";
+import { addressOf, card, gameButtons, makeReplay, quiet, stateChip, table } from "./parts.js";
 import { makePatience, makeSeats } from "./seats.js";
-import { gameChooser } from "./sides.js";
+import { gameChooser, getOffered } from "./sides.js";
 
 const POLL = 1500; // milliseconds between two looks at a match
 const MOST_PLAYERS = 8;
@@ -94,13 +94,11 @@ function standings(names, rows) {
 function watch(element, id, onChange) {
   const body = el("div", { class: "stack" }), replay = el("div");
   element.append(body, replay);
-  let timer, closed = false, shown = "", closeReplay = () => {};
+  let timer, closed = false, shown = "";
   const stop = () => attempt(() => post(`/matches/${id}/stop`)).then(poll);
-  const open = (number) => attempt(async () => {
-    const game = await get(`/matches/${id}/games/${number}`);
-    closeReplay();
-    closeReplay = showReplay(replay, game, `Game ${number + 1}: ${game.players.join(" against ")}`);
-  });
+  const games = makeReplay(replay);
+  const open = (number) => games.open(`/matches/${id}/games/${number}`,
+    ({ players }) => `Game ${number + 1}: ${players.join(" against ")}`);
 
   function show(match) {
     const playing = match.state === "playing", names = match.players;
@@ -134,12 +132,12 @@ function watch(element, id, onChange) {
   return () => {
     closed = true;
     clearTimeout(timer);
-    closeReplay();
+    games.close();
   };
 }
 
 export async function mount(page, { id }) {
-  const [offered, { matches }, { runs }] = await Promise.all(["/games", "/matches", "/runs"].map(get));
+  const [offered, { matches }, { runs }] = await Promise.all([getOffered(), get("/matches"), get("/runs")]);
   const view = el("div", { class: "watched" }), items = new Map();
   const entry = (match) => [el("a", { href: address(match.id), "aria-current": match.id === id && "true" },
     `${spaced(match.title)}: ${match.players.slice(0, 3).join(", ")}`), " ", stateChip(match.state),

@@ -1,6 +1,6 @@
 // What pages share: addresses, tables, lists of games and their replay.
 
-import { button, el } from "./api.js";
+import { attempt, button, el, get } from "./api.js";
 import { makeBoard } from "./page/board.js";
 import { valueGraph } from "./chart.js";
 import { playerName } from "./page/moving.js";
@@ -54,13 +54,33 @@ export const gameButtons = (games, open) => games.map(({ number, plies, outcome 
   onclick: () => open(number) }, plies));
 
 /** Return who won, in words. */
-export function outcomeText(outcome, players = ["the first player", "the second player"]) {
+function outcomeText(outcome, players = ["the first player", "the second player"]) {
   if (!outcome) return outcome === 0 ? "draw" : "not finished";
   return `${players[outcome > 0 ? 0 : 1]} won`;
 }
 
+/**
+ * Replay one game after another in an element. Return {open(path, titleOf), close()}.
+ *
+ * path: of a game, for GET. titleOf(game): its heading.
+ */
+export function makeReplay(element) {
+  let turn = 0, end = () => {};
+  const open = (path, titleOf) => attempt(async () => {
+    const mine = turn += 1, game = await get(path);
+    if (mine !== turn) return; // another game was chosen meanwhile, or the page has been left
+    end();
+    end = showReplay(element, game, titleOf(game));
+  });
+  const close = () => {
+    turn = 0;
+    end();
+  };
+  return { open, close };
+}
+
 /** Show a game with its positions in an element; return a function that ends it. */
-export function showReplay(element, game, title) {
+function showReplay(element, game, title) {
   const holder = el("div", { class: "replay-board" }), graph = el("div");
   const count = el("output", { class: "quiet", "aria-live": "polite" });
   let at = 0;

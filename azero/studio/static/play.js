@@ -15,7 +15,7 @@ import { makeMoveQueue } from "./queue.js";
 import { betterOf, dotsOf, makeReview, signsOf } from "./review.js";
 import { optionsFrom, optionsText } from "./parts.js";
 import { makePatience } from "./seats.js";
-import { ask, chooserOf, playersOf, shortTitle, sideName } from "./sides.js";
+import { ask, chooserOf, getOffered, playersOf, shortTitle, sideName } from "./sides.js";
 import { moveTree } from "./variations.js";
 
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
@@ -301,7 +301,7 @@ export function mount(page, parameters) {
     if (closed || desk.table.id !== id) return;
     const known = { game: game.name, options: game.options, sides: sides.map(bare), ...line, start: position };
     if (kept) accept(kept);
-    else await attempt(() => start(known));
+    else if (!await attempt(() => start(known).then(() => true))) socket.close(); // it would ask for ever
   }
 
   /** Return a kept game on its table, null if there is none; what the line has and it lacks is added. */
@@ -469,7 +469,7 @@ export function mount(page, parameters) {
 
   // ---- the first table ----
   async function first() {
-    offered = await get("/games");
+    offered = await getOffered();
     const { games } = offered;
     const { table: id, game, against } = parameters;
     const memory = remembered("game", null);

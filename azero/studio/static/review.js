@@ -156,7 +156,7 @@ export function makeReview(desk, go) {
   }
 
   return {
-    element, start, next, nextMistake,
+    element, start,
     /** The table has changed. */
     update() {
       byId = new Map(desk.table.nodes.map((node) => [node.id, node]));

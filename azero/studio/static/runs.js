@@ -5,7 +5,7 @@ import { sparkline, swatch } from "./chart.js";
 import { select } from "./fields.js";
 import { gamePages } from "./gamelist.js";
 import {
-  addressOf, card, pathOf, playAddress, quiet, showReplay, stateChip, table,
+  addressOf, card, makeReplay, pathOf, playAddress, quiet, stateChip, table,
 } from "./parts.js";
 import { compareCurves, MOST_COMPARED, showCurves } from "./curves.js";
 import { deleteRun, goOn } from "./train.js";
@@ -51,12 +51,9 @@ function showRun(page, run) {
   const path = pathOf(run.name), watching = addressOf("train", { run: run.name });
   const curves = el("div"), replay = el("div"), list = el("div");
   const doctor = quiet("…");
-  let closeReplay = () => {};
-  const open = (cycle, number) => attempt(async () => {
-    const game = await get(`${path}/games/${cycle}/${number}`);
-    closeReplay();
-    closeReplay = showReplay(replay, game, `Cycle ${cycle}, game ${number}`);
-  });
+  const games = makeReplay(replay);
+  const open = (cycle, number) =>
+    games.open(`${path}/games/${cycle}/${number}`, () => `Cycle ${cycle}, game ${number}`);
   const choice = select(run.games.map((cycle) => [cycle, `cycle ${cycle}`]), run.games[0],
     { "aria-label": "Cycle", onchange: () => showGames() });
   const showGames = () => list.replaceChildren(gamePages(
@@ -86,7 +83,7 @@ function showRun(page, run) {
     doctor.textContent = findings.length ? `Doctor: ${findings.map(({ sentence }) => sentence).join(" ")}`
       : "The doctor finds no problems.";
   }, () => doctor.remove());
-  return () => { close(); closeReplay(); };
+  return () => { close(); games.close(); };
 }
 
 /** Show several runs in the same charts, each in one colour. */

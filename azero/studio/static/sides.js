@@ -1,6 +1,6 @@
 // Forms: which game with which options, and who plays a side.
 
-import { el, get, spaced } from "./api.js";
+import { el, get, spaced, toast } from "./api.js";
 import { playerName } from "./page/moving.js";
 import { checkAll, field, given, hold, labelled, sayBeside, select } from "./fields.js";
 
@@ -19,6 +19,13 @@ const PARAMETERS = { name: "parameters", kind: "str", default: "",
 function partsOf(name) {
   const [, kind = "", parameters = ""] = name.match(/^openspiel:(\w*)(?:\((.*)\))?$/) ?? [];
   return { kind, parameters };
+}
+
+/** Return the answer of GET /games; say which files of the user's cannot be read. */
+export async function getOffered() {
+  const offered = await get("/games");
+  if (offered.damaged.length) toast(offered.damaged.join(" "));
+  return offered;
 }
 
 /** Return a select of texts. */
@@ -86,7 +93,7 @@ export function gameChooser({ games, openspiel }, name, options = {}, onChange =
 }
 
 /** Return the name of a run without the folder of azero's own. */
-export const shortRun = (run) => run.replace(/^shipped\//, "");
+const shortRun = (run) => run.replace(/^shipped\//, "");
 
 /** Return the name of a run, the short one unless another champion has it. */
 export const nameAmong = (champions, run) =>

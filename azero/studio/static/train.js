@@ -5,7 +5,7 @@ import { makeBoard } from "./page/board.js";
 import { showCurves } from "./curves.js";
 import { checkAll, field, hold, labelled, sayBeside, sayRefusal } from "./fields.js";
 import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
-import { ask, gameChooser } from "./sides.js";
+import { ask, gameChooser, getOffered } from "./sides.js";
 
 const POLL = 1000; // milliseconds between two questions about a run
 const MOST_MINUTES = 100_000;
@@ -47,7 +47,7 @@ export async function goOn(name) {
 
 /** The form that starts a run. */
 async function startForm(shown) {
-  const offered = await get("/games"), { recipes, games } = offered;
+  const offered = await getOffered(), { recipes, games } = offered;
   const own = games.find((game) => game.own);
   const what = el("select", { "aria-label": "What to train", onchange: choose },
     el("optgroup", { label: "Recipes" }, recipes.map(({ name }) => el("option", { value: name,

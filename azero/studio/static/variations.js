@@ -97,8 +97,8 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       onPick(key.split(",").map(Number));
     } });
     parts.row = el("tr", { onclick: () => onPick(key.split(",").map(Number)),
-      onpointerenter: () => onPoint(parts.move, key), onpointerleave: () => onPoint(null),
-      onfocusin: () => onPoint(parts.move, key), onfocusout: () => onPoint(null) },
+      onpointerenter: () => onPoint(parts.move), onpointerleave: () => onPoint(null),
+      onfocusin: () => onPoint(parts.move), onfocusout: () => onPoint(null) },
     el("td", {}, parts.toggle, parts.name), parts.visits, parts.value, parts.prior, parts.exact);
     return parts;
   }
