@@ -37,6 +37,7 @@ from azero.games.playing import GameInProgress
 from azero.kernels.compiling import CompileNotice
 from azero.players import Player, Prover, ThinkingPlayer, Thought
 from azero.players.growing import Analyst, best_of
+from azero.players.levels import LEVELS, options_of_level
 from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
@@ -50,12 +51,13 @@ from azero.truth.known import board_of
 
 EXAMPLES = """
 game=connect_four
+game=hex7 level=easy
 run=hex5 opponent.seconds=2 side=second
 game=othello opponent=alpha_beta opponent.depth=6
 from=game.sgf ply=20
 """
 LABELS = {
-    "from=game.sgf": "A file of games, SGF, JSON lines or Parquet, whose first game you go on with.",
+    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet, whose first game you go on with.",
     "opponent=auto": "A player by name; auto: the champion of a run on this board. Without one it is uct, in "
     "chess and Breakthrough alpha-beta.",
     "opponent.OPTION=VALUE": "Such as opponent.seconds=2 or opponent.num_simulations=600.",
@@ -69,6 +71,9 @@ class PlayArguments(RunSettings):
 
     run: str = setting("", "The run whose champion you play against. Default: a run of the game.")
     side: str = setting("first", "Your side.", choices=("first", "second"))
+    level: str | None = setting(
+        None, "How strong a champion plays; auto: as in its training.", choices=tuple(LEVELS)
+    )
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     position: str = setting("", POSITION_HELP)
     record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
@@ -76,6 +81,7 @@ class PlayArguments(RunSettings):
 
 COMMANDS = """hint   what a search thinks
 undo   take your last move back
+resign give the game up
 moves  all legal moves
 quit   leave"""
 HINTS = 10  # moves shown
@@ -117,6 +123,7 @@ class PlaySession:
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
         self.at = GameInProgress(self.game, self.begin, self.start)
+        self.resigned = False  # by the person
 
     def think(self, player: ThinkingPlayer) -> Thought:
         """Let a player think about the position, and show what it thinks so far; Ctrl-C stops it."""
@@ -150,9 +157,9 @@ class PlaySession:
         return text if cell == NO_CELL else board.mark(text, self.at.state, cell)
 
     def play(self) -> None:
-        """Play until the game is over; EOFError: the person leaves."""
+        """Play until the game is over or the person resigns; EOFError: the person leaves."""
         self.say(self.greeting())
-        while not self.at.is_over:
+        while not self.at.is_over and not self.resigned:
             self.at.some_legal_actions()
             if self.at.to_play == self.side:
                 self.persons_move()
@@ -187,13 +194,14 @@ class PlaySession:
         self.say(f"{self.subject} plays {name}{doubt}{seen}")
 
     def persons_move(self) -> None:
-        """Ask until there is a move or one is taken back."""
+        """Ask until there is a move, or one is taken back, or the person resigns."""
         self.say(f"\n{self.picture()}")
         while True:
             text = self.ask("your move: ").strip()
             if text.lower() in ("quit", "exit"):
                 raise EOFError
-            if text.lower() == "undo" and self.take_back():
+            self.resigned = text.lower() == "resign"
+            if self.resigned or (text.lower() == "undo" and self.take_back()):
                 return
             action = self.action_of(text)
             if action is not None:
@@ -259,6 +267,8 @@ class PlaySession:
 
     def result_text(self) -> str:
         """Return who has won, and how."""
+        if self.resigned:
+            return f"You resign. {self.subject} wins."
         return result_for(self.at, self.side, self.subject)
 
     def line(self, opponent: str, seed: int) -> str:
@@ -267,7 +277,8 @@ class PlaySession:
         The outcome is that of the first player; it is null in an unfinished game.
         """
         players = ("human", opponent) if self.side == 0 else (opponent, "human")
-        record = Record(self.game, players, outcome=self.at.outcome, start=self.at.start)
+        result = ("W+R", "B+R")[self.side] if self.resigned else ""
+        record = Record(self.game, players, outcome=self.at.outcome, result=result, start=self.at.start)
         record.add_line(self.at.actions)
         return write_json(record, {"seed": seed})
 
@@ -341,7 +352,7 @@ def run_session(
     else:
         game, begin, start = take_start(texts, asked, asked.ply, is_named)
     start = start_of(game, asked.position, begin, start)
-    opponent = choose_player(wanted, game, config, own or asked.run)
+    opponent = at_level(choose_player(wanted, game, config, own or asked.run), asked.level)
     adviser = take_player_spec(texts, "adviser", "auto")
     refuse_rest(texts, PlayArguments, ("from", "opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")
@@ -365,9 +376,22 @@ def run_session(
                 raise
         finally:
             played = tuple(session.at.actions)
-            if played != tuple(session.begin)[: len(played)]:  # else nothing is new
+            if session.resigned or played != tuple(session.begin)[: len(played)]:  # else nothing is new
                 file.write(session.line(str(opponent), asked.seed) + "\n")
                 say(f"The game is in {record}.")
+
+
+def at_level(opponent: PlayerSpec, level: str | None) -> PlayerSpec:
+    """Return the opponent with the options of a level, if one is asked for; those that were typed win.
+
+    Raises:
+        UserError: it is no champion.
+    """
+    if not level:
+        return opponent
+    if opponent.name != "pv_mcts":
+        raise UserError(f"level={level} is for a champion, and the opponent is {opponent.name}.")
+    return replace(opponent, options={**options_of_level(level), **opponent.options})
 
 
 def describe(spec: PlayerSpec, player: Player, config: Config) -> tuple[str, str]:

@@ -64,7 +64,7 @@ class MctsOptions(Options):
 
 PLAYER_OPTIONS: dict[str, type[UctOptions | MctsOptions]] = {"uct": UctOptions, "pv_mcts": MctsOptions}
 HELP = {
-    "from=game.sgf": "A file of games, SGF, JSON lines or Parquet; the first one's moves are played.",
+    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet; the first one's moves are played.",
     "player=uct": "The search: uct, or pv_mcts with a network or without one.",
     "player.OPTION=VALUE": "; ".join(
         f"of {name}: {' '.join(options_text(schema))}" for name, schema in PLAYER_OPTIONS.items()

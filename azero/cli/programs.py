@@ -26,7 +26,7 @@ PROGRAMS = {
     "correctness": "Check a champion on tic-tac-toe positions.",
     "doctor": "Read a run, name known problems and their fixes.",
     "runs": "List all runs, or delete one.",
-    "records": "Write games as SGF, JSON lines or Parquet.",
+    "records": "Write games as SGF, PGN, JSON lines or Parquet.",
     "estimate": "Measure how long a run takes here, and what it needs.",
     "check_game": "Check that the rules of a game are sound.",
     "trace": "Watch a tree search step by step.",

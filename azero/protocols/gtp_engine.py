@@ -444,7 +444,8 @@ def game_for(engine: Engine, record: Record) -> Game:
         return ours
     if engine.is_fixed or theirs.name != ours.name:
         wanted = f"{ours.name} on {engine.moves.size[0]} x {engine.moves.size[1]}"
-        raise UserError(f"the file has a game of {theirs.name}; this engine plays {wanted}")
+        size = " on {} x {}".format(*Moves(theirs).size) if theirs.name == ours.name else ""
+        raise UserError(f"the file has a game of {theirs.name}{size}; this engine plays {wanted}")
     return theirs
 
 

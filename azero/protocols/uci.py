@@ -270,6 +270,8 @@ class Uci:
         thought = thinker.choose(
             at, seconds, lambda: self.stopping() or is_enough, report, self.deadline is not None, most
         )
+        if isinstance(at, Narrowed):  # its tree lacks the moves that were left out
+            thinker.new_game()
         report(thought)  # what the last wave has found, such as the mate
         self.hold()
         self.write(self.best_line(at, thought))

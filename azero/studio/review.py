@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from azero.cli.player_spec import run_of
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.games.titles import game_title
+from azero.games.titles import game_heading
 from azero.players import Move, Thought
 from azero.players.growing import GrowingSearch, grow
 from azero.records.record import NONE
@@ -262,8 +262,8 @@ class Review:
 
     def give_up(self) -> None:
         """End it where nothing knows the positions that are left, and say so."""
-        title = game_title(self.tree.game.name, self.tree.game.options)
-        missing = f"no run has a champion of {title} yet, and no solver knows"
+        heading = game_heading(self.tree.game)
+        missing = f"no run has a champion of this game ({heading}) yet, and no solver knows"
         self.why = f"This game cannot be judged: {missing} its positions."
         if self.done:
             moves = "move is" if self.done == 1 else f"{self.done} moves are"

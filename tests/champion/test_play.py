@@ -27,11 +27,22 @@ from azero.cli.player_spec import PlayerSpec, choose_player
 from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.play import CHAMPIONS_HINT, PlaySession, choose_adviser, main, run_session, show_line, value_text
+from azero.play import (
+    CHAMPIONS_HINT,
+    PlaySession,
+    at_level,
+    choose_adviser,
+    main,
+    run_session,
+    show_line,
+    value_text,
+)
 from azero.players import Move, ThinkingPlayer, Thought, make_player
 from azero.players.base import Deterministic
+from azero.players.levels import level_of
 from azero.players.pv_mcts import PvMcts
 from azero.process.signals import StopSignal
+from azero.records.__main__ import main as records_main
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
 from azero.search.root import Temperature
@@ -535,6 +546,32 @@ def test_an_interrupt_while_the_opponent_thinks_keeps_the_game(tmp_path: Path) -
     check_clean(moved)
     assert b"The game is in data/play.jsonl." in moved.after
     assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
+
+
+def test_a_person_resigns(tmp_path: Path) -> None:
+    shown: list[str] = []
+    for side in ("first", "second"):
+        run_session(["opponent=alpha_beta", f"side={side}"], person("4", "resign"), shown.append)
+    first, second = map(json.loads, Path("data/play.jsonl").read_text().splitlines())
+    assert (first["outcome"], second["outcome"]) == (-1.0, 1.0)
+    assert first["moves"][0] == "4" and len(first["moves"]) == 2
+    assert sum(said.endswith("You resign. alpha_beta wins.") for said in shown) == 2
+    out = tmp_path / "games.sgf"
+    assert records_main(["from=data/play.jsonl", f"out={out}"]) == 0
+    assert "RE[W+R]" in out.read_text() and "RE[B+R]" in out.read_text()
+
+
+def test_a_level_is_that_of_the_champion(box: None) -> None:
+    spec = PlayerSpec("opponent", "pv_mcts", {"run": "shipped/hex5"})
+    assert at_level(spec, "") == spec
+    assert level_of(at_level(spec, "easy").options) == "easy"
+    typed = replace(spec, options={**spec.options, "num_simulations": 60})
+    assert at_level(typed, "easy").options["num_simulations"] == 60
+    with pytest.raises(UserError, match=r"^level=easy is for a champion, and the opponent is uct\.$"):
+        at_level(PlayerSpec("opponent", "uct", {}), "easy")
+    shown: list[str] = []
+    run_session(["game=hex5", "level=beginner"], person("c3", "quit"), shown.append)
+    assert any("You play against the champion" in said for said in shown)
 
 
 def test_a_game_taken_back_behind_its_beginning_is_kept() -> None:

@@ -655,6 +655,7 @@ def test_an_sgf_that_cannot_be_loaded_leaves_the_board(champion: Engine, tmp_pat
         ("(;GM[1]SZ[5];B[aa];W[aa])", "SGF, game 1: move 2, 'a5', is not legal"),
         ("(;GM[1]SZ[5]HA[2]AB[aa][bb];B[cc];W[cc])", "SGF, game 1: move 2, 'c3', is not legal"),
         ("(;GM[11]SZ[5];B[a1])", "the file has a game of hex; this engine plays go on 5 x 5"),
+        ("(;GM[1]SZ[9];B[aa])", "the file has a game of go on 9 x 9; this engine plays go on 5 x 5"),
     ):
         [answer] = ask(on, f"loadsgf {write(tmp_path, text)}")
         assert answer.startswith("? cannot load file: ") and reason in answer, answer

@@ -343,6 +343,14 @@ def test_only_named_moves_are_searched() -> None:
     assert shown & {"c2c3", "d2d3"}
 
 
+def test_moves_that_were_left_out_are_searched_again(box: None) -> None:
+    spec = PlayerSpec("player", "pv_mcts", {"run": "shipped/gardner", "num_simulations": 100})
+    lines = "setoption name MultiPV value 9"
+    answers = session(lines, "go searchmoves a2a3 c2c3 nodes 40", "go nodes 60", spec=spec)
+    second = answers[next(i for i, line in enumerate(answers) if line.startswith("bestmove")) + 1 :]
+    assert len({line.split(" pv ")[1].split()[0] for line in second if " pv " in line}) > 2
+
+
 def test_the_variant_of_chess_can_be_chosen() -> None:
     name = "setoption name UCI_Variant value"
     answers = session(f"{name} LosAlamos", "go nodes 30", f"{name} atomic")

@@ -222,8 +222,8 @@ def test_nobody_judges_gomoku_by_random_games(tmp_path: Path) -> None:
             read_until(socket, lambda message: message["type"] == "analysis")
         after = reviewed(client, table)
         assert after["review"]["why"] == (
-            "This game cannot be judged: no run has a champion of Gomoku yet, "
-            "and no solver knows its positions."
+            "This game cannot be judged: no run has a champion of this game (Gomoku, 15 × 15, 5 in a "
+            "row) yet, and no solver knows its positions."
         )
         assert after["report"] is None and all(node["size"] is None for node in after["nodes"])
 
