@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import Any
 
@@ -13,7 +12,7 @@ from azero.cli.player_spec import watched_search
 from azero.games.game import Game
 from azero.games.titles import game_heading
 from azero.match.openings import read_opening
-from azero.studio.safety import Refusal, api
+from azero.studio.safety import Refusal, api, whole
 from azero.studio.state import Studio, read_options
 from azero.tracing.record import MctsSettings, UctSettings, record
 
@@ -24,17 +23,16 @@ KINDS = ("uct", "puct", "gumbel")
 async def read_trace(studio: Studio, request: Request) -> object:
     """GET /trace?game=&options=&moves=4.4&kind=uct&simulations=20&run=: the record of a search."""
     asked, options = request.query_params, read_options(request)
-    kind, text = asked.get("kind", "uct"), asked.get("simulations", "20")
+    kind = asked.get("kind", "uct")
     if kind not in KINDS:
         raise Refusal(400, f"kind must be one of: {', '.join(KINDS)}.")
-    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_SIMULATIONS:
-        raise Refusal(400, f"simulations must be a whole number from 1 to {MOST_SIMULATIONS}.")
+    simulations = whole(asked.get("simulations", "20"), "simulations", 1, MOST_SIMULATIONS)
 
     def search() -> dict[str, Any]:
         game = studio.make_game(asked.get("game", "tictactoe"), options)
         at = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
         settings = search_of(studio, game, kind, asked.get("run"))
-        return record(game, at.actions, settings, int(text)) | {"heading": game_heading(game)}
+        return record(game, at.actions, settings, simulations) | {"heading": game_heading(game)}
 
     with studio.question():
         return await studio.run_in_thread(search)

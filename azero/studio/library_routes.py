@@ -19,7 +19,7 @@ from azero.records.signs import with_commands
 from azero.studio.about import LONGEST_NAME, comment_of
 from azero.studio.keeping import Keeper
 from azero.studio.library import MISSING, Library
-from azero.studio.safety import Refusal, api, read_json
+from azero.studio.safety import Refusal, api, read_json, whole
 from azero.studio.state import Studio, table_of
 
 MOST_PICTURES = 300  # in memory
@@ -36,13 +36,11 @@ def routes(studio: Studio) -> list[Route]:
     async def find(request: Request) -> object:
         """GET /library?search=&skip=&deleted=: kept games, newest first."""
         asked = request.query_params
-        skip, text = asked.get("skip", "0"), asked.get("search", "")[:MOST_TEXT]
-        if not skip.isdecimal() or len(skip) > 9:
-            raise Refusal(400, "skip must be a whole number.")
+        skip, text = whole(asked.get("skip", "0"), "skip"), asked.get("search", "")[:MOST_TEXT]
 
         def read() -> dict[str, Any]:
             library.sweep()
-            return library.find(text, int(skip), deleted="deleted" in asked)
+            return library.find(text, skip, deleted="deleted" in asked)
 
         return await studio.run_in_thread(read)
 

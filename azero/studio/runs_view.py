@@ -30,7 +30,7 @@ from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refusal, api, can_be_sent, read_json
+from azero.studio.safety import Refusal, api, can_be_sent, read_json, whole
 from azero.studio.state import Studio
 
 MOST_GAMES = 200  # in one answer
@@ -345,13 +345,6 @@ class TensorBoard:
         """End it."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
-
-
-def whole(text: str, what: str) -> int:
-    """Return a whole number of an address; Refusal: it is something else."""
-    if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refusal(400, f"{what} must be a whole number.")
-    return int(text)
 
 
 def routes(studio: Studio) -> list[Route]:

@@ -107,6 +107,15 @@ async def read_json(request: Request) -> dict[str, Any]:
     return read
 
 
+def whole(text: str, what: str, low: int = 0, high: int | None = None) -> int:
+    """Return a whole number of an address; Refusal: it is something else, or not from `low` to `high`."""
+    within = "" if high is None else f" from {low} to {high}"
+    is_number = text.isascii() and text.isdecimal() and len(text) < 10
+    if not is_number or int(text) < low or (high is not None and int(text) > high):
+        raise Refusal(400, f"{what} must be a whole number{within}.")
+    return int(text)
+
+
 def can_be_sent(value: object) -> bool:
     """Return whether a value from a file can be sent as JSON, which has no NaN and no half characters."""
     try:
