@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,7 @@ othello6
 squava.py games=1000
 openspiel:breakthrough rows=5 columns=5
 """
+OF_ONE_LAW = 3  # findings that are shown; they often have one cause
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def summary(check: GameCheck) -> str:
     of another game, so no check can find them.
     """
     if not check.terminals:
-        return "No game came to an end."
+        return "No game came to an end." if check.steps else "No game was played, because of what was found."
     if not check.steps:
         return "The game is over before the first move."
     firsts = np.array([look.outcome if look.to_play == 0 else -look.outcome for look in check.terminals])
@@ -83,11 +85,18 @@ def report(check: GameCheck) -> str:
     lines = [f"{check.game.name}: {summary(check)}"]
     for warning in sorted(check.warnings):
         lines += ["", f"Warning: {warning}."]
+    seen = Counter[str]()
     for number, finding in enumerate(check.findings.first.values(), 1):
+        seen[finding.law] += 1
+        if seen[finding.law] > OF_ONE_LAW:
+            continue
         times = check.findings.times[finding.text]
         repeated = f" ({times} times)" if times > 1 else ""
         lines += ["", f"{number}. {finding.text}{repeated}", f"   {finding.law}"]
         lines += [f"     {line}".rstrip() for line in finding.board.splitlines()]
+    for law, count in seen.items():
+        if count > OF_ONE_LAW:
+            lines += ["", f"{count - OF_ONE_LAW} more findings of one law are not shown.", f"   {law}"]
     found = len(check.findings.first)
     lines += ["", "Nothing wrong found." if not found else f"{found} finding{'s' if found > 1 else ''}."]
     return "\n".join(lines)

@@ -588,6 +588,18 @@ def test_a_finding_shows_the_board_and_the_law(tmp_path: Path, capsys: pytest.Ca
     assert any(set(line.split()[:3]) == {"X", "O"} for line in output.splitlines())
 
 
+def test_many_findings_of_one_law_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([write_game(tmp_path, FAULTS["two actions of one name"][1]), "games=5"]) == 1
+    output = capsys.readouterr().out
+    assert output.count("have the same name, 'x'") == 3  # of eight
+    assert "\n5 more findings of one law are not shown.\n" in output and "\n8 findings.\n" in output
+
+
+def test_no_game_is_played_with_a_broken_board(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([write_game(tmp_path, FAULTS["two symbols"][1])]) == 1
+    assert "No game was played, because of what was found.\n" in capsys.readouterr().out
+
+
 WARNED = {
     "if the sides have different goals, add a plane that says who is to move": """
         @cfunc(interface.IS_TERMINAL)
