@@ -69,11 +69,22 @@ UNBOUNDED = 1 << 62
 UNLISTED = -1  # of `legal_actions`: the game writes a mask
 
 
+def signature_of(rule_name: str) -> str:
+    """Return the name of a rule's signature in this module."""
+    return "WRITE_PLANES" if rule_name == "planes" else rule_name.upper()
+
+
 def rule(signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a rule: compile it with one of the signatures above and cache it on disk.
 
     A rule cannot allocate memory: it runs without Numba's runtime, which would cost up to a third of a step.
+
+    Raises:
+        TypeError: the signature is missing.
     """
+    if inspect.isfunction(signature):
+        name = signature_of(signature.__name__)
+        raise TypeError(f"write @interface.rule(interface.{name}) above {signature.__name__}")
     return cfunc(signature, cache=True, _nrt=False)  # type: ignore[call-arg]  # missing in Numba's stubs
 
 
@@ -189,6 +200,11 @@ def rules_at(addresses: np.ndarray) -> Rules:
     )
 
 
+def is_count(value: object) -> bool:
+    """Return whether a value is a whole number from 1."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+
+
 def takes_one(function: Callable[..., Any]) -> bool:
     """Return whether a function can be called with one argument, as far as Python knows."""
     try:
@@ -264,7 +280,19 @@ class Game:
     steps: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        """Let `action_name` take a state in every game."""
+        """Check what counts something, and let `action_name` take a state in every game.
+
+        Raises:
+            TypeError: a number is not whole.
+        """
+        for name in ("num_actions", "state_words", "key_words", "max_plies"):
+            if not is_count(value := getattr(self, name)):
+                raise TypeError(f"{name} must be a whole number from 1, not {value!r}")
+        shape = self.planes_shape
+        if not isinstance(shape, tuple) or len(shape) != 3 or not all(map(is_count, shape)):
+            raise TypeError(
+                f"planes_shape must be how many planes, rows and columns there are, not {shape!r}"
+            )
         if takes_one(self.action_name):
             object.__setattr__(self, "action_name", FixedNames(self.action_name))
 

@@ -23,6 +23,14 @@ from azero.games.sources import import_file, prepare_rules
 
 GAME = "game"
 REJECTED = "Rejected as the implementation raised a specific error:"
+IN_WORDS = {  # what Numba says of a function, and what it means
+    r"Untyped global name '(\w+)'.*<class 'function'>": r"write @njit above \1",
+    r"Untyped global name '(\w+)'": r"compiled code cannot use \1",
+    r"Cannot modify readonly array": r"compiled code cannot change an array that stands outside it",
+    r"No conversion from none to .*return_value": r"it must return a number on every way through it",
+    r"No conversion from .* to none for .*return_value": "it returns something; write into its last argument",
+    r"No conversion from (?:Literal\[)?(\w+).* to (\w+) for .*return_value": r"it returns \1, not \2",
+}
 NOTHING_SAID = ("Failed in", "TypingError: Failed in", "- Resolution")  # what lines of Numba's begin with
 UNFIT, FAILS = "cannot be loaded; fix this first", "fails"
 
@@ -150,4 +158,9 @@ def explained(error: BaseException, path: str) -> tuple[str, int | None]:
             lines = lines[len(lines) - lines[::-1].index(REJECTED) :]
         said = next(line for line in lines if line and not line.startswith(NOTHING_SAID))
         said += next((f" {line[4:]}" for line in lines if line.startswith(">>>")), "") * said.endswith(":")
-    return said.rstrip("."), int(known[0]) if known else None
+        found = (re.search(pattern, said) for pattern in IN_WORDS)
+        said = next((match.expand(IN_WORDS[match.re.pattern]) for match in found if match), said)
+    line = int(known[0]) if known else None
+    if line and (name := re.search(r"Untyped global name '(\w+)'", text)):
+        line = line_with(name[1], path, line)
+    return said.rstrip("."), line

@@ -434,6 +434,15 @@ FAULTS = {
     "an empty label": ("board.columns must be a tuple of labels", "BOARD = {'columns': ('a', '', 'c')}"),
     "a board of another kind": ("board.kind is 'triangles'", "BOARD = {'kind': 'triangles'}"),
     "two symbols": ("board.symbols must be three texts", "BOARD = {'symbols': ('X', 'O')}"),
+    "four symbols": ("more kinds need board.figures", "BOARD = {'symbols': ('.', 'X', 'O', '#')}"),
+    "two kinds that look alike": (
+        "board.figures is ('stone', 'stone'), so two kinds of pieces look alike",
+        "BOARD = {'symbols': ('.', 'X', 'O', '#', '%'), 'figures': ('stone', 'stone')}",
+    ),
+    "another shape of planes": (
+        "; planes_shape is (2, 3, 2)",
+        "CHANGES = {'planes_shape': (2, 3, 2), 'cell_symmetries': np.arange(6)[None].repeat(8, 0)}",
+    ),
     "one goal": ("board.goals must be two texts", "BOARD = {'goals': ('win',)}"),
     "a text that raises": (
         "format_state raised IndexError",

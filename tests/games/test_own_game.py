@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -193,12 +194,18 @@ def test_a_file_with_a_fault_is_one_sentence(mine: Path, text: str, parts: list[
         ("cells = {}", "Cannot infer the type of variable 'cells'"),
         ("cells = state.nothing", "Unknown attribute 'nothing'"),
         ("cells = CELLZ + 1", "NameError: name 'CELLZ' is not defined"),
+        ("cells = helper(state)", "TypingError: write @njit above helper (line"),
+        ("cells = bin(state[0])", "compiled code cannot use bin (line"),
+        ("HISTORY.append(1)", "compiled code cannot use HISTORY (line"),
+        ("LAST[0] = state[0]", "compiled code cannot change an array that stands outside it (line"),
     ],
 )
 def test_a_rule_that_cannot_be_compiled_is_named_with_its_line_and_not_cut(
     mine: Path, wrong: str, said: str
 ) -> None:
     lines = Path(tictactoe.__file__).read_text().splitlines()
+    there = next(number for number, line in enumerate(lines) if line.startswith("CELLS ="))
+    lines[there] += "; HISTORY = []; LAST = np.zeros(1, np.uint64); helper = lambda state: 0"
     at = next(number for number, line in enumerate(lines) if line.startswith("def is_terminal"))
     lines.insert(at + 1, f"    {wrong}")
     mine.write_text("\n".join(lines))
@@ -207,6 +214,51 @@ def test_a_rule_that_cannot_be_compiled_is_named_with_its_line_and_not_cut(
     message = str(refusal.value)
     assert said in message and message.endswith(f" (line {at + 2})."), message
     assert "\n" not in message and "nopython" not in message and "0x" not in message
+
+
+@pytest.mark.parametrize(
+    "rule, wrong, said",
+    [
+        ("legal_mask", "return [True]", "it returns something; write into its last argument"),
+        ("initial", "return 0, 0", "it returns something; write into its last argument"),
+        ("outcome", "return", "it must return a number on every way through it"),
+        ("outcome", "return 'draw'", "it returns str, not float64"),
+    ],
+)
+def test_what_a_rule_returns_wrongly_is_said(mine: Path, rule: str, wrong: str, said: str) -> None:
+    lines = Path(tictactoe.__file__).read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith(f"def {rule}("))
+    lines.insert(at + 1, f"    {wrong}")
+    mine.write_text("\n".join(lines))
+    with pytest.raises(UserError, match=re.escape(f"TypingError: {said} (line ")):
+        make_game(str(mine))
+
+
+@pytest.mark.parametrize(
+    "changed, said",
+    [
+        ("num_actions=9.0", "TypeError: num_actions must be a whole number from 1, not 9.0 (line 17)"),
+        ("max_plies=0", "TypeError: max_plies must be a whole number from 1, not 0 (line 17)"),
+        (
+            "planes_shape=(2, 9)",
+            "planes_shape must be how many planes, rows and columns there are, not (2, 9)",
+        ),
+    ],
+)
+def test_a_wrong_number_of_a_game_is_named(mine: Path, changed: str, said: str) -> None:
+    mine.write_text(MINE.replace('name="mine"', f'name="mine", {changed}'))
+    with pytest.raises(UserError, match=re.escape(said)):
+        make_game(str(mine))
+
+
+def test_a_rule_without_its_signature_is_told_which_one(mine: Path) -> None:
+    mine.write_text(
+        "from azero.games import game as interface\n\n@interface.rule\ndef planes(state, out):\n    pass\n"
+    )
+    with pytest.raises(
+        UserError, match=r"write @interface\.rule\(interface\.WRITE_PLANES\) above planes \(line"
+    ):
+        make_game(str(mine))
 
 
 def test_a_changed_file_is_run_again_and_an_unchanged_one_is_not(mine: Path) -> None:

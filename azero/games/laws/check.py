@@ -114,6 +114,8 @@ class PlainCaller:
                 result = getattr(self.rules, rule)(*given, *arguments)
         except Exception as error:
             text = f"{rule} raised in plain Python: {last_line(error)}"
+            if rule == "planes":
+                text += f"; planes_shape is {self.game.planes_shape}"
             self.findings.add("law 7: rules never raise", text, state)
             self.broke = True
             raise RuleBroke from error
@@ -303,7 +305,7 @@ class GameCheck:
         if self.game.rules.legal_mask is interface.no_legal_mask and not self.game.lists_moves:
             self.findings.add("signatures", "the rules have neither legal_mask nor legal_actions; write one")
         for name, rule in self.game.rules._asdict().items():
-            signature = "WRITE_PLANES" if name == "planes" else name.upper()
+            signature = interface.signature_of(name)
             if not isinstance(rule, CFunc):
                 text = f"{name} is not compiled; write @interface.rule(interface.{signature}) above it"
                 self.findings.add("signatures", text)

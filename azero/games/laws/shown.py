@@ -31,9 +31,11 @@ def board_faults(board: Board) -> Iterator[str]:
             yield f"board.{name} has the same label twice"
     if not is_texts(board.figures) or not set(board.figures) <= set(FIGURES):
         yield f"board.figures must be a tuple of some of {', '.join(FIGURES)}"
+    elif len(set(board.figures)) < len(board.figures):
+        yield f"board.figures is {board.figures}, so two kinds of pieces look alike"
     elif not is_texts(board.symbols) or len(board.symbols) != last_mark(board) + 1 or not all(board.symbols):
         count = "three texts" if len(board.figures) == 1 else f"{last_mark(board) + 1} texts"
-        each = "" if len(board.figures) == 1 else ", for each of board.figures"
+        each = "; more kinds need board.figures" if len(board.figures) == 1 else ", for each of board.figures"
         yield f"board.symbols must be {count}: of an empty cell, of the first player, of the second{each}"
     if not is_texts(board.goals) or len(board.goals) != SECOND:
         yield "board.goals must be two texts, which may be empty"
