@@ -73,6 +73,7 @@ TOKEN = re.compile(
     |(?P<result>1-0|0-1|1/2-1/2|1/2|\*)(?![^\s()\[{;])
     |(?P<number>[0-9]{1,6}+(?:\s*+\.++|(?=\s|\Z))|\.++|e\.?p\.(?=\s|\Z))
     |(?P<sign>[!?]{1,2}+|\+/[-=]|[-=]/\+|\+[=−-]|[=−-]\+|[=□∞⩲⩱±∓⨀]|N(?=[\s)]|\Z))
+    |(?P<null>--|Z0)(?=[\s(){;]|\Z)
     |(?P<move>[A-Za-z0-9][A-Za-z0-9=+\#:@-]*+(?:\([QRBN]\)|/[QRBN]|\.p\.)?+[+\#]*+)
     )""",
     re.VERBOSE,
@@ -306,6 +307,8 @@ def read_game(tokens: list[Token], make: MakeGame) -> Record:
     if others := [f"{name} {tags[name]}" for name in reversed(tags) if name not in OWN]:
         record.nodes[0].keep({TAG: others})
     record, end = add_moves(record, tokens)
+    if "Azero" not in tags and record.game.is_terminal(state := record.last_state()):
+        record.outcome = record.game.first_outcome(state) or None  # checkmate, whatever the tags say
     if record.outcome is None and "Azero" not in tags:
         record.outcome = RESULTS.get(tags.get("Result", ""), RESULTS.get(end))
         record.outcome = RESULTS.get(end) if record.outcome is None else record.outcome
@@ -362,13 +365,22 @@ def add_moves(record: Record, tokens: list[Token]) -> tuple[Record, str]:
     """Add the moves and comments of a game to its record; return it and the result at its end, "" for none.
 
     A variation may repeat the moves that are played and come before what follows them, so that its moves are
-    added first; `by_rank` puts them behind.
+    added first; `by_rank` puts them behind. A variation ends before a null move, which shows a threat.
     """
     states, ranks = {0: record.first_state()}, {0: (0, 0)}
     known: dict[tuple[int, str], int] = {}  # so that a move is looked for once, however often it is repeated
     branches, current, waiting, result = list[int](), 0, list[str](), ""
+    left_out = 0  # brackets that are open since a null move
     for number, token in enumerate(tokens, 1):
-        if token.kind == "move":
+        left_out += {"open": 1, "close": -1}.get(token.kind, 0) if left_out else 0
+        if left_out:
+            continue
+        if token.kind == "null":
+            if not branches:
+                place = place_of(record.game, states[current])
+                raise UserError(f"{place}, {short(token.text)}, is a null move, which no game of chess has.")
+            left_out = 1
+        elif token.kind == "move":
             before = current, token.text
             if before not in known:
                 known[before] = add_move(record, states, *before)
@@ -425,10 +437,16 @@ def add_move(record: Record, states: dict[int, np.ndarray], parent: int, text: s
     try:
         action = game.parse_action(states[parent], text)
     except ValueError as error:
-        raise wrong_move(game, states[parent], len(record.path(parent)) + 1, text) from error
+        raise wrong_move(game, states[parent], place_of(game, states[parent]), text) from error
     place = record.add(parent, action)
     states.setdefault(place, game.step(states[parent], action))
     return place
+
+
+def place_of(game: Game, state: np.ndarray) -> str:
+    """Return which move comes next as chess players count, such as "move 7 of White"."""
+    plies = first_number(game, state)
+    return f"move {plies // 2 + 1} of {('White', 'Black')[plies % 2]}"
 
 
 def read_comments(record: Record, place: int, texts: list[str], state: np.ndarray) -> None:

@@ -170,13 +170,18 @@ class Record:
             place = self.nodes[place].parent
         return actions[::-1]
 
+    def last_state(self) -> np.ndarray:
+        """Return the state [S] at the end of the main line, whose moves must be legal."""
+        state = self.first_state()
+        for action in self.path(self.main_line()[-1]):
+            state = self.game.step(state, action)
+        return state
+
     def end_by_rules(self) -> None:
         """Take the outcome from the rules if none is given and the game is over; the moves must be legal."""
         if self.outcome is not None or self.result not in ("", "?"):
             return
-        state = self.first_state()
-        for action in self.path(self.main_line()[-1]):
-            state = self.game.step(state, action)
+        state = self.last_state()
         if self.game.is_terminal(state):
             self.outcome, self.result = self.game.first_outcome(state), ""
 
@@ -343,7 +348,8 @@ class MoveNames:
         """Return the error of a move that `action` does not find at a node."""
         if self.game.fixed_names or not isinstance(move, str):
             return UserError(f"{short(move)} is not a move of {self.game.name}.")
-        return wrong_move(self.game, self.state(place), len(self.record.path(place)) + 1, move)
+        number = len(self.record.path(place)) + 1
+        return wrong_move(self.game, self.state(place), f"move {number}", move)
 
     def add_texts(self, texts: Iterable[str]) -> list[int]:
         """Add moves from the start on, up to one whose name is unknown; return their actions."""
@@ -360,17 +366,20 @@ class MoveNames:
         return [self.name(parent, self.record.nodes[place].action) for parent, place in pairwise(line)]
 
 
-def wrong_move(game: Game, state: np.ndarray, number: int, text: str) -> UserError:
-    """Return the error of a text that names no legal move, in a game whose names depend on the position."""
+def wrong_move(game: Game, state: np.ndarray, place: str, text: str) -> UserError:
+    """Return the error of a text that names no legal move, in a game whose names depend on the position.
+
+    place: which move it is, such as "move 3".
+    """
     if game.is_terminal(state):
-        return UserError(f"move {number}, {short(text)}, comes after the end of the game.")
+        return UserError(f"{place}, {short(text)}, comes after the end of the game.")
     try:
         game.parse_action(state, text)
     except AmbiguousMove as error:
-        return UserError(f"move {number}: {error}")
+        return UserError(f"{place}: {error}")
     except ValueError:
         pass
-    return UserError(f"move {number}, {short(text)}, is not legal in {game.name}.")
+    return UserError(f"{place}, {short(text)}, is not legal in {game.name}.")
 
 
 def result_text(outcome: float | None) -> str:

@@ -183,7 +183,7 @@ def test_a_file_of_another_program_is_read() -> None:
     better = children[2][1]
     assert record.nodes[better].comment == "Better" and len(children[better]) == 2
     assert record.nodes[0].properties["EV"] == ['Rated "blitz" game']
-    assert [str(each) for each in refused] == ["PGN, game 2: move 1, '0-0', is not legal in chess."]
+    assert [str(each) for each in refused] == ["PGN, game 2: move 1 of White, '0-0', is not legal in chess."]
     (again,) = read_pgn(write_pgn(record))
     assert again.nodes[0].properties == record.nodes[0].properties
 
@@ -321,9 +321,26 @@ def test_promotions_and_taking_in_passing_are_read_as_old_programs_write_them() 
         assert main_moves(f"1. e4 Nc6 2. e5 d5 3. {text} *").endswith(" e5d6"), text
 
 
+def test_a_variation_ends_before_a_null_move() -> None:
+    text = "1. e4 e5 (1... a6 2. d4 -- 3. f4 (3. h4 h5) {threat}) 2. Nf3 (2. Z0 d5) Nc6 *"
+    (record,) = read_pgn(text.encode())
+    assert main_moves(text) == "e2e4 e7e5 g1f3 b8c6"
+    assert len(record.nodes) == 7  # the start, these, a6 and d4
+    assert not any(node.comment for node in record.nodes)
+
+
+def test_checkmate_decides_whatever_the_tags_say() -> None:
+    (record,) = read_pgn(b'[Result "1-0"]\n\n1. f3 e5 2. g4 Qh4# 1-0')
+    assert record.outcome == -1.0 and b'[Result "0-1"]' in write_pgn(record)
+    (timed,) = read_pgn(b'[Result "1-0"]\n\n1. f3 e5 1-0')
+    assert timed.outcome == 1.0
+
+
 def test_a_long_game_and_a_deep_one_are_read() -> None:
     shuffle = "Nf3 Nf6 Ng1 Ng8 "
-    with pytest.raises(UserError, match="move 9, 'Nf3', comes after the end"):  # the third time is a draw
+    with pytest.raises(
+        UserError, match="move 5 of White, 'Nf3', comes after the end"
+    ):  # the third time is a draw
         list(read_pgn(("1. " + shuffle * 100).encode()))
     deep = "1. e4 " + "(1. d4 " * 20_000
     with pytest.raises(UserError, match="the game ends inside a variation"):
@@ -337,7 +354,9 @@ def test_a_long_game_and_a_deep_one_are_read() -> None:
     [
         ("[Event", "near line 1 it is not PGN at '[Event'"),
         ('[Event "x"]\n\n1. e4 ~', "near line 3 it is not PGN at '~'"),
-        ("1. e4 e9", "move 2, 'e9', is not legal in chess"),
+        ("1. e4 e9", "move 1 of Black, 'e9', is not legal in chess"),
+        ('[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 3 40"]\n\n40... Kd3', "move 40 of Black, 'Kd3', is not legal"),
+        ("1. e4 -- 2. d4", "move 1 of Black, '--', is a null move, which no game of chess has"),
         ("1. e4 (1. d4", "the game ends inside a variation"),
         ("1. e4 ) d5", "a variation ends that has not begun"),
         ("( 1. e4 )", "a variation comes before the first move"),
