@@ -20,6 +20,7 @@ from typing import TextIO
 import numpy as np
 
 from azero.cli.arguments import (
+    NUMBER_HELP,
     POSITION_HELP,
     RunSettings,
     refuse_rest,
@@ -57,7 +58,7 @@ game=othello opponent=alpha_beta opponent.depth=6
 from=game.sgf ply=20
 """
 LABELS = {
-    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet, whose first game you go on with.",
+    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet; you go on with its game.",
     "opponent=auto": "A player by name; auto: the champion of a run on this board. Without one it is uct, in "
     "chess and Breakthrough alpha-beta.",
     "opponent.OPTION=VALUE": "Such as opponent.seconds=2 or opponent.num_simulations=600.",
@@ -74,6 +75,7 @@ class PlayArguments(RunSettings):
     level: str | None = setting(
         None, "How strong a champion plays; auto: as in its training.", choices=tuple(LEVELS)
     )
+    number: int = setting(1, NUMBER_HELP)
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     position: str = setting("", POSITION_HELP)
     record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
@@ -350,7 +352,7 @@ def run_session(
     if run and not is_named and "from" not in texts and asked.ply is None:
         game, begin, start = game_of_run(config, run), None, None
     else:
-        game, begin, start = take_start(texts, asked, asked.ply, is_named)
+        game, begin, start = take_start(texts, asked, asked.ply, is_named, asked.number)
     start = start_of(game, asked.position, begin, start)
     opponent = at_level(choose_player(wanted, game, config, own or asked.run), asked.level)
     adviser = take_player_spec(texts, "adviser", "auto")

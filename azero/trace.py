@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import (
+    NUMBER_HELP,
     POSITION_HELP,
     FolderSettings,
     GameSettings,
@@ -64,7 +65,7 @@ class MctsOptions(Options):
 
 PLAYER_OPTIONS: dict[str, type[UctOptions | MctsOptions]] = {"uct": UctOptions, "pv_mcts": MctsOptions}
 HELP = {
-    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet; the first one's moves are played.",
+    "from=game.sgf": "A file of games, SGF, PGN, JSON lines or Parquet, whose game's moves are played.",
     "player=uct": "The search: uct, or pv_mcts with a network or without one.",
     "player.OPTION=VALUE": "; ".join(
         f"of {name}: {' '.join(options_text(schema))}" for name, schema in PLAYER_OPTIONS.items()
@@ -86,6 +87,7 @@ class TraceSettings(FolderSettings, GameSettings):
         "legal moves; none in other games.",
     )
     position: str = setting("", POSITION_HELP)
+    number: int = setting(1, NUMBER_HELP)
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     out: str = setting("", "File for a page, such as trace.html. Default: print to the terminal.")
 
@@ -105,7 +107,7 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     texts = split_words(words)
     is_named = "game" in texts
     asked = take_settings(texts, TraceSettings)
-    game, actions, start = take_start(texts, asked, asked.ply, is_named)
+    game, actions, start = take_start(texts, asked, asked.ply, is_named, asked.number)
     start = start_of(game, asked.position, actions, start)
     player = take_player_spec(texts, "player", "uct")
     refuse_rest(texts, TraceSettings, ["from", "player", "player.num_simulations"])

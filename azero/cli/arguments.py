@@ -39,6 +39,7 @@ class GameSettings:
     seed: int = setting(1, "Seed of all random numbers.", between=(0, math.inf))
 
 
+NUMBER_HELP = "With from=: which game of the file; -1: the last."
 POSITION_HELP = "Begin at a position: FEN in chess; else the rows and who moves, as '.../.X./... O'."
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +19,7 @@ from azero.records.walk import positions
 
 
 def take_start(
-    texts: dict[str, str], asked: GameSettings, ply: int | None, is_named: bool
+    texts: dict[str, str], asked: GameSettings, ply: int | None, is_named: bool, number: int = 1
 ) -> tuple[Game, list[int] | None, np.ndarray | None]:
     """Take `game=` or `from=FILE` out of the arguments; return the game, and the moves if a file has them.
 
@@ -25,23 +28,36 @@ def take_start(
     Args:
         texts: arguments by key.
         asked: the settings taken from them. `game=mine.py` gives the rules of a file's own game.
-        ply: how many moves of the file's first game are kept; None for all.
+        ply: how many moves of the file's game are kept; None for all.
         is_named: whether `game=` is set; then the file's game must be that one.
+        number: which game of the file, from 1; below 0 from its end.
 
     Raises:
         UserError: as `take_game` and `read_file` say, the file has another game, or the position is its end.
     """
     source = texts.pop("from", "")
     if not source:
-        if ply is not None:
-            raise UserError("ply= needs a game, from=FILE.")
+        if ply is not None or number != 1:
+            raise UserError(f"{'number' if ply is None else 'ply'}= needs a game, from=FILE.")
         return take_game(texts, asked), None, None
     own = take_game(texts, asked) if is_named else None
-    record = next(read_file(Path(source), known_game(own)))
+    record = game_number(number, read_file(Path(source), known_game(own)), source)
     if own:
         refuse_other_game(record, own, f"from={source}")
     start = record.first_state() if record.start else None
     return record.game, moves_of(record, ply, f"from={source}", "ply"), start
+
+
+def game_number(number: int, records: Iterator[Record], source: str) -> Record:
+    """Return a game of a file, from 1; below 0 from its end.
+
+    Raises:
+        UserError: it has no such game.
+    """
+    found = list(islice(records, number - 1, number) if number > 0 else deque(records, -number))
+    if len(found) != max(1, -number):
+        raise UserError(f"number={number}: from={source} has no such game.")
+    return found[0]
 
 
 def start_of(
@@ -75,7 +91,10 @@ def moves_of(record: Record, ply: int | None, where: str, setting: str) -> list[
     for action in moves[:ply]:
         state = record.game.step(state, action)
     if record.game.is_terminal(state):
-        raise UserError(f"{where}: the game is over after its {len(moves)} moves; set {setting}= to fewer.")
+        other = ", or number= to another game (-1: the last)" if where.startswith("from=") else ""
+        raise UserError(
+            f"{where}: the game is over after its {len(moves)} moves; set {setting}= to fewer{other}."
+        )
     return moves[:ply]
 
 

@@ -66,6 +66,13 @@ def test_the_board_is_shown_before_the_opponent_goes_on() -> None:
     assert len(json.loads(Path("data/play.jsonl").read_text())["moves"]) == 4
 
 
+@pytest.mark.parametrize(("number", "moves"), [(2, "4 0"), (-1, "0 3 8 6"), (-2, "4 0"), (3, "0 3 8 6")])
+def test_a_game_of_the_file_is_chosen(number: int, moves: str) -> None:
+    run_session(["from=games.sgf", f"number={number}", "opponent=random"], person("1", "quit"), print)
+    kept = json.loads(Path("data/play.jsonl").read_text())["moves"]
+    assert kept[: len(moves.split()) + 1] == [*moves.split(), "1"]
+
+
 def test_without_a_new_move_nothing_is_kept() -> None:
     run_session(["from=games.sgf", "ply=4", "opponent=random"], person(), print)
     assert not Path("data/play.jsonl").read_text()
@@ -114,7 +121,15 @@ def test_a_match_takes_its_openings_from_games(capsys: pytest.CaptureFixture[str
             "from=games.sgf",
             "from=games.sgf: the game is over after its 5 moves; set ply=",
         ),
-        (trace.main, "from=games.sgf ply=5", "the game is over after its 5 moves; set ply= to fewer."),
+        (
+            trace.main,
+            "from=games.sgf ply=5",
+            "the game is over after its 5 moves; set ply= to fewer, or number=",
+        ),
+        (play.main, "from=games.sgf number=4", "number=4: from=games.sgf has no such game."),
+        (play.main, "from=games.sgf number=-4", "number=-4: from=games.sgf has no such game."),
+        (play.main, "from=games.sgf number=0", "number=0: from=games.sgf has no such game."),
+        (play.main, "number=2", "number= needs a game, from=FILE."),
         (trace.main, "from=games.sgf ply=6", "ply=6 must be from 0 to 5, the moves of the game of from="),
         (trace.main, "from=games.sgf ply=-1", "ply=-1 must be from 0 to 5"),
         (trace.main, "from=games.sgf ply=4 moves=4", "from= and moves= cannot both be set."),
