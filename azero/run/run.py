@@ -13,7 +13,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from azero.config.schema import Config, SearchConfig, UserError, flatten
+from azero.config.schema import Config, SearchConfig, UserError, flatten, value_text
+from azero.config.suggest import did_you_mean
 from azero.run.disk import DamagedFile, Disk, is_there, make_folders, read_checked, reading
 from azero.run.folder import (
     SHIPPED_PREFIX,
@@ -36,6 +37,7 @@ from azero.run.state import (
 
 # Settings that stay when a run is resumed; init_from may be left out then, but not name another run.
 FIXED = ("game.", "network.", "seed", "init_from")
+MOST_NAMED = 8  # runs that are listed when one is not there
 
 
 class Run:
@@ -125,11 +127,17 @@ class Run:
                 raise UserError(f"{missing}; put a copy of it back, or delete the rest of the run.")
             if is_shipped(name):
                 raise UserError(f"azero has no {name}; it has {', '.join(names_of_shipped()) or 'none'}.")
-            there = ", ".join(names_of_runs(config))
-            known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
+            there = names_of_runs(config)
+            known = (
+                f"; it holds {', '.join(there)}."
+                if there
+                else "; there is none yet, and azero loop makes one."
+            )
             if (own := f"{SHIPPED_PREFIX}{name}") in names_of_shipped():
-                known = f"{own} comes with azero"
-            raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
+                known = f"; {own} comes with azero."
+            elif len(there) > MOST_NAMED:
+                known = did_you_mean(name, there, "; azero runs lists those that are there.")
+            raise UserError(f"{config.checkpoints} holds no run {name}{known}")
         run._load()
         run.accept_previous()
         return run
@@ -400,7 +408,7 @@ def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
     """Return changed settings as "key old → new". A setting that the run does not know had its default."""
     had = leaves_of(Config()) | had
     changed = [key for key in asked if not same_setting(had[key], asked[key])]
-    return [f"{key} {had[key]} → {asked[key]}" for key in changed]
+    return [f"{key} {value_text(had[key])} → {value_text(asked[key])}" for key in changed]
 
 
 def same_setting(had: Any, asked: Any) -> bool:

@@ -120,7 +120,7 @@ def test_a_folder_of_something_else_is_not_touched(
         (["seed=2"], ["seed 1 → 2", "run="]),
         (["network.channels=16"], ["network.channels 32 → 16"]),
         (["network.channels=16", "network.blocks=1"], ["network.channels 32 → 16", "network.blocks 4 → 1"]),
-        (["init_from=another"], ["init_from None → another"]),
+        (["init_from=another"], ["init_from null → another"]),
     ],
 )
 def test_settings_that_cannot_fit_a_run_are_named(

@@ -22,7 +22,7 @@ from toy import Told
 
 from azero.config.schema import Config, GameConfig, NetworkConfig, TrainConfig, UserError
 from azero.run.disk import DamagedFile, Disk, digest, write_atomically
-from azero.run.run import Run
+from azero.run.run import Run, changes_between
 from azero.run.state import FileEntry, ShardEntry, State, format_state, parse_state, run_digest
 from azero.stages.run_stage import report_damage
 
@@ -625,7 +625,7 @@ def test_folders_that_cannot_be_made_get_one_sentence(config: Config, tmp_path: 
         ({"game": GameConfig(name="other")}, "game.name tictactoe → other;"),
         ({"game": GameConfig(options={"size": 4})}, r"game.options \{\} → \{'size': 4\};"),
         ({"seed": 2}, "seed 1 → 2; .*run="),
-        ({"init_from": "elsewhere"}, "init_from None → elsewhere;"),
+        ({"init_from": "elsewhere"}, "init_from null → elsewhere;"),
     ],
 )
 def test_a_configuration_that_cannot_fit_is_refused(
@@ -725,3 +725,25 @@ def test_plain_writing_would_not_have_passed(tmp_path: Path) -> None:
         with pytest.raises(Crash):
             write_atomically(CrashingDisk(k, True), path, b"new content")
         assert path.read_bytes() in (b"old content", b"new content")
+
+
+def test_changes_are_written_as_a_person_types_them() -> None:
+    had = {"metrics": "mine.py", "minutes": 0.0, "train.merge_equal": True, "init_from": None}
+    asked = {"metrics": "", "minutes": 120.0, "train.merge_equal": False, "init_from": "other"}
+    assert changes_between(had, asked) == [
+        'metrics mine.py → ""',
+        "minutes 0 → 120",
+        "train.merge_equal true → false",
+        "init_from null → other",
+    ]
+
+
+def test_a_run_that_is_not_there_is_named_with_the_closest_of_many(config: Config) -> None:
+    for number in range(12):
+        folder = Path(config.checkpoints) / f"connect_{number}"
+        folder.mkdir(parents=True)
+        (folder / "state.json").touch()
+    with pytest.raises(UserError, match=r"holds no run conect_3; did you mean connect_3\?$"):
+        Run.read(config, "conect_3")
+    with pytest.raises(UserError, match=r"holds no run xyz; azero runs lists those that are there\.$"):
+        Run.read(config, "xyz")
