@@ -6,6 +6,7 @@ is kept as one JSON line.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import shlex
 import shutil
@@ -90,6 +91,7 @@ HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
 CHAMPIONS_HINT = 400  # of a champion: those of its self-play may be too few to tell moves apart
 MOVES = ("first", "second")
+CLOSING = (signal.SIGTERM, signal.SIGHUP)  # what a terminal that is closed sends, the latter twice
 
 
 @dataclass
@@ -354,13 +356,14 @@ def run_session(
     else:
         game, begin, start = take_start(texts, asked, asked.ply, is_named, asked.number)
     start = start_of(game, asked.position, begin, start)
-    opponent = at_level(choose_player(wanted, game, config, own or asked.run), asked.level)
+    rival = choose_player(wanted, game, config, own or asked.run)
+    opponent = at_level(rival, asked.level, wanted.name == "auto")
     adviser = take_player_spec(texts, "adviser", "auto")
     refuse_rest(texts, PlayArguments, ("from", "opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")
     player = make_from_spec(opponent, game, config, one_game=True)
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
-    advising = choose_adviser(adviser, opponent, game, config)
+    advising = choose_adviser(adviser, rival, game, config)  # hints are as good at every level
     name, about = describe(opponent, player, config)
     if wanted.name == "auto" and opponent.name != "pv_mcts":
         named = asked.game if begin is None else game.name
@@ -380,11 +383,15 @@ def run_session(
             played = tuple(session.at.actions)
             if session.resigned or played != tuple(session.begin)[: len(played)]:  # else nothing is new
                 file.write(session.line(str(opponent), asked.seed) + "\n")
-                say(f"The game is in {record}.")
+                file.flush()
+                with contextlib.suppress(OSError):  # the terminal has been closed
+                    say(f"The game is in {record}.")
 
 
-def at_level(opponent: PlayerSpec, level: str | None) -> PlayerSpec:
+def at_level(opponent: PlayerSpec, level: str | None, is_auto: bool = False) -> PlayerSpec:
     """Return the opponent with the options of a level, if one is asked for; those that were typed win.
+
+    is_auto: nobody named the opponent.
 
     Raises:
         UserError: it is no champion.
@@ -392,7 +399,8 @@ def at_level(opponent: PlayerSpec, level: str | None) -> PlayerSpec:
     if not level:
         return opponent
     if opponent.name != "pv_mcts":
-        raise UserError(f"level={level} is for a champion, and the opponent is {opponent.name}.")
+        why = "no run has one of this game" if is_auto else f"the opponent is {opponent.name}"
+        raise UserError(f"level={level} is for a champion, and {why}.")
     return replace(opponent, options={**options_of_level(level), **opponent.options})
 
 
@@ -424,11 +432,18 @@ def show_line(text: str) -> None:
     print(f"\r\x1b[K{text[: width - 1]}", end="", flush=True)
 
 
+def end_once(number: int, _frame: object) -> None:
+    """End the program at a signal, so that it keeps the game first; ignore the signals that follow."""
+    for each in (*CLOSING, signal.SIGINT):
+        signal.signal(each, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
-    for number in (signal.SIGTERM, signal.SIGHUP):  # the game is kept when the terminal closes
+    for number in CLOSING:
         if signal.getsignal(number) == signal.SIG_DFL:  # else it is ignored
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, end_once)
     show, console = show_line if is_terminal(sys.stdout) else lambda text: None, Console()
 
     def announce(text: str) -> None:

@@ -308,8 +308,10 @@ def idle_texts(config: Config, words: Sequence[str]) -> list[str]:
         if other and values[other] not in read and not values[reader].endswith(".py"):
             where = "on training " if only else ""  # players may search otherwise than the run
             said.append(f"{key} has no effect {where}with {other}={values[other]}.")
-        elif (switch := NOT_READ_AT_ZERO.get(key)) and not values[switch]:
-            said.append(f"{key} has no effect with {switch}=0.")
+            continue
+        switch, is_search = NOT_READ_AT_ZERO.get(key), key.startswith("search.")
+        if switch and not values[switch] and not (is_search and values["search.kind"].endswith(".py")):
+            said.append(f"{key} has no effect {'on training ' * is_search}with {switch}=0.")
     return said
 
 

@@ -70,9 +70,9 @@ def own_numbers(config: Config, run_name: str, cycle: int) -> dict[str, float]:
         found = measure(champion, cycle)
     try:
         numbers = {name: float(number) for name, number in found.items()}
-    except (AttributeError, TypeError, ValueError, RuntimeError):  # the last of a torch tensor
+    except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):  # the last of a torch tensor
         numbers = {}
-    if not numbers:
+    if not numbers or any(isinstance(number, str | bytes) for number in found.values()):
         raise UserError(f"measure of {config.metrics} must return a dict of numbers by name.")
     return numbers
 

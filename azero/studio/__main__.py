@@ -107,7 +107,10 @@ def write_private(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             file.write(text)
-        os.replace(file.name, path)
+        try:
+            os.replace(file.name, path)
+        except OSError:
+            os.unlink(file.name)
 
 
 @contextlib.contextmanager
@@ -117,17 +120,19 @@ def alone(folder: Path, data: str) -> Iterator[None]:
     Raises:
         UserError: another one is there; it would overwrite games.
     """
-    lock = FileLock(folder / "lock", timeout=0, is_singleton=False)
-    with contextlib.suppress(OSError):  # a folder that cannot be written, or has no locks
+    lock, address = FileLock(folder / "lock", timeout=0, is_singleton=False), folder / ADDRESS
+    try:
         folder.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout as held:
-            address = folder / ADDRESS
-            where = f"at {address.read_text()}" if address.exists() else "in another process"
-            raise UserError(
-                f"A studio is open {where}; use it, or end it, or choose another folder than data={data}."
-            ) from held
+        lock.acquire()
+        address.unlink(missing_ok=True)  # of a studio that has ended
+    except Timeout as held:
+        where = f"in another process, which holds {folder / 'lock'}"
+        with contextlib.suppress(OSError):  # it is another user's, or just starts
+            where = f"at {address.read_text()}"
+        other = f"use it, or end it, or choose another folder than data={data}"
+        raise UserError(f"A studio is open {where}; {other}.") from held
+    except (OSError, NotImplementedError):
+        pass  # the folder cannot be written, or has no locks
     try:
         yield
     finally:

@@ -74,6 +74,7 @@ class GameTree:
         self.nodes: list[Node | None] = [root]
         self.current = self.root = root
         self.deleted: list[tuple[int, Node, Node]] = []
+        self.count = 1  # of positions that are not deleted
 
     def find(self, number: object) -> Node:
         """Return a node by its number; Refusal: there is none."""
@@ -231,15 +232,13 @@ class GameTree:
         """
         node = next((child for child in self.current.children if child.action == action), None)
         if node is None:
-            if len(self.nodes) - self.nodes.count(None) >= MOST_NODES:
-                raise Refusal(
-                    409, f"This game has {MOST_NODES:,} positions; delete a variation or start anew."
-                )
+            self.check_room(1)
             state = self.game.step(self.current.state, action)
             shown = self.game.move_text(self.current.state, action)
             node = Node(len(self.nodes), self.current, action, state, shown=shown)
             self.at(node).some_legal_actions()
             self.nodes.append(node)
+            self.count += 1
             self.current.children.append(node)
             if self.game.is_terminal(state):
                 node.value = self.game.first_outcome(state)
@@ -247,6 +246,11 @@ class GameTree:
         if instead:
             self.put_first(node)
         return node
+
+    def check_room(self, more: int) -> None:
+        """Check that so many more positions may be added; Refusal: they would be too many."""
+        if self.count + more > MOST_NODES:
+            raise Refusal(409, f"This game has {self.count:,} positions; delete a variation or start anew.")
 
     def put_first(self, node: Node) -> None:
         """Make a node the main continuation of its parent."""
@@ -264,6 +268,7 @@ class GameTree:
         node.parent.children.remove(node)
         for gone in self.below(node):
             self.nodes[gone.number] = None
+            self.count -= 1
         while (
             len(self.deleted) > 1 and sum(len(self.below(each)) for _, each, _ in self.deleted) > MOST_NODES
         ):
@@ -275,10 +280,11 @@ class GameTree:
         What was played again meanwhile stays.
 
         Raises:
-            Refusal: nothing was deleted.
+            Refusal: nothing was deleted, or there is no room.
         """
         if not self.deleted:
             raise Refusal(409, "Nothing was deleted.")
+        self.check_room(len(self.below(self.deleted[-1][1])))
         place, node, shown = self.deleted.pop()
         pending, renamed = [(place, node, False)], dict[int, int]()
         while pending:
@@ -294,6 +300,7 @@ class GameTree:
                         renamed[each.number] = each.number = len(self.nodes)
                         self.nodes.append(None)
                     self.nodes[each.number] = each
+                    self.count += 1
                 continue
             renamed[node.number] = twin.number
             for child in (*node.children, *(gone for _, gone, _ in self.deleted if gone.parent is node)):

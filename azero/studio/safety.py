@@ -145,7 +145,7 @@ class Guard:
         """`hosts`: by which the studio may be called, without the port; ANY_ADDRESS: by any address."""
         self.any_address, self.port = ANY_ADDRESS in hosts, port
         self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
-        bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
+        bracketed = (f"[{host}]" if ":" in host else host for host in hosts if host != ANY_ADDRESS)
         self.hosts = {f"{host}:{port}".lower() for host in bracketed}
         self.places, self.queued, self.ended = asyncio.Semaphore(MOST_AT_ONCE), 0, False
         self.waiting = set[asyncio.Future[None]]()
@@ -225,10 +225,11 @@ class Guard:
     def is_own(self, host: str) -> bool:
         """Return whether the studio may be called by that host; DNS rebinding needs a name, no address."""
         name, _, port = host.rpartition(":")
-        if not self.any_address or port != str(self.port):
-            return host in self.hosts
-        with contextlib.suppress(ValueError):
-            return bool(ipaddress.ip_address(name.strip("[]")))
+        is_bracketed = name[:1] == "[" and name[-1:] == "]"
+        if self.any_address and port == str(self.port) and "%" not in name:
+            with contextlib.suppress(ValueError):
+                found = ipaddress.ip_address(name[1:-1] if is_bracketed else name)
+                return (found.version == 6) == is_bracketed
         return host in self.hosts
 
     def check_host(self, headers: Headers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -569,9 +570,13 @@ def test_a_level_is_that_of_the_champion(box: None) -> None:
     assert at_level(typed, "easy").options["num_simulations"] == 60
     with pytest.raises(UserError, match=r"^level=easy is for a champion, and the opponent is uct\.$"):
         at_level(PlayerSpec("opponent", "uct", {}), "easy")
+    with pytest.raises(UserError, match=r"^level=easy is for a champion, and no run has one of this game\.$"):
+        at_level(PlayerSpec("opponent", "uct", {}), "easy", is_auto=True)
     shown: list[str] = []
-    run_session(["game=hex5", "level=beginner"], person("c3", "quit"), shown.append)
+    run_session(["game=hex5", "level=beginner"], person("hint", "quit"), shown.append)
     assert any("You play against the champion" in said for said in shown)
+    (hint,) = (said for said in shown if said.startswith("best "))
+    assert sum(int(line.split()[1]) for line in hint.splitlines()[2:-1]) > 100  # not the level's 25
 
 
 def test_a_game_taken_back_behind_its_beginning_is_kept() -> None:
@@ -598,10 +603,13 @@ def test_a_closed_terminal_keeps_the_game(number: int, tmp_path: Path) -> None:
         assert process.stdout is not None
         shown = b""
         while b"your move: " not in shown:
-            shown += process.stdout.read(1)
+            shown += (read := process.stdout.read(1))
+            assert read, shown  # it has ended
         time.sleep(0.5)  # a signal between the prompt and the read waits for a key
         process.send_signal(number)
-        assert process.wait(60) == 130
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)  # as a terminal does
+        assert process.wait(60) == 128 + number
     assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
 
 

@@ -481,8 +481,8 @@ def test_a_setting_whose_switch_is_0_is_told_of() -> None:
     words = ("search=puct", "search.dirichlet_alpha=1", "search.exact_nodes=10", "evaluate.anchors=[10]")
     off = compose("search=puct", "search.dirichlet_fraction=0")
     assert idle_texts(off, words) == [
-        "search.dirichlet_alpha has no effect with search.dirichlet_fraction=0.",
-        "search.exact_nodes has no effect with search.exact_plies=0.",
+        "search.dirichlet_alpha has no effect on training with search.dirichlet_fraction=0.",
+        "search.exact_nodes has no effect on training with search.exact_plies=0.",
         "evaluate.anchors has no effect with evaluate.anchor_games=0.",
     ]
     on = compose("search=puct", "search.exact_plies=3", "evaluate.anchor_games=2")

@@ -148,6 +148,7 @@ def test_numbers_of_each_cycle(tmp_path: Path, files: dict[str, str], run_progra
         "def measure(champion): return {}\n": "fails: TypeError: measure() takes 1 positional",
         "def measure(champion, cycle): return {}\n": "must return a dict of numbers by name.",
         "def measure(champion, cycle): return {'share': None}\n": "must return a dict of numbers by name.",
+        "def measure(champion, cycle): return {'share': '0.5'}\n": "must return a dict of numbers by name.",
     }
     for mistake, sentence in mistakes.items():
         measure.write_text(mistake)

@@ -140,6 +140,11 @@ def test_a_deleted_variation_makes_room(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(len(tree.below(node)) for _, node, _ in tree.deleted) <= 4
     with pytest.raises(Refusal, match=full):
         tree.play(3)
+    with pytest.raises(Refusal, match=full):
+        tree.restore()
+    tree.delete(tree.path()[1])
+    tree.restore()
+    assert tree.count == len(tree.below(tree.root)) == 4
 
 
 def test_a_game_begins_at_a_position_and_its_file_too(client: Any) -> None:

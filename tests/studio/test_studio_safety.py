@@ -246,7 +246,8 @@ def test_a_studio_for_all_addresses_is_called_by_any_of_them_but_by_no_other_nam
     guard = Guard(Starlette(), "token", [*LOCAL, ANY_ADDRESS, "box"], 8643)
     for host in ("192.168.1.5:8643", "[2001:db8::7]:8643", "localhost:8643", "box:8643"):
         assert guard.is_own(host)
-    for host in ("192.168.1.5:80", "evil.example:8643", "192.168.1.5", "", ":8643"):
+    odd = ("*:8643", "[::1%x.example]:8643", "[[1.2.3.4:8643", "[1.2.3.4]:8643", "2001:db8::7:8643")
+    for host in ("192.168.1.5:80", "evil.example:8643", "192.168.1.5", "", ":8643", *odd):
         assert not guard.is_own(host)
     assert not Guard(Starlette(), "token", LOCAL, 8643).is_own("192.168.1.5:8643")
 
@@ -262,6 +263,14 @@ def test_a_second_studio_is_sent_to_the_first(tmp_path: Path) -> None:
         said = r"^A studio is open at http://127\.0\.0\.1:8643/\?token=x; use it, .* than data=data\.$"
         with pytest.raises(UserError, match=said), alone(tmp_path / ".studio", "data"):
             pass
+        (tmp_path / ".studio" / "address").unlink()
+        said = r"^A studio is open in another process, which holds .*lock; use it"
+        with pytest.raises(UserError, match=said), alone(tmp_path / ".studio", "data"):
+            pass
+        (tmp_path / ".studio" / "address").mkdir()  # it cannot be read
+        with pytest.raises(UserError, match=said), alone(tmp_path / ".studio", "data"):
+            pass
+        (tmp_path / ".studio" / "address").rmdir()
     with alone(tmp_path / ".studio", "data"):  # the first has ended
         pass
 

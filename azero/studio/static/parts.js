@@ -80,7 +80,7 @@ export function makeReplay(element) {
 }
 
 /** Show a game with its positions in an element; return a function that ends it. */
-function showReplay(element, game, title) {
+export function showReplay(element, game, title) {
   const holder = el("div", { class: "replay-board" }), graph = el("div");
   const count = el("output", { class: "quiet", "aria-live": "polite" });
   let at = 0;

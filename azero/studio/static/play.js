@@ -301,7 +301,11 @@ export function mount(page, parameters) {
     if (closed || desk.table.id !== id) return;
     const known = { game: game.name, options: game.options, sides: sides.map(bare), ...line, start: position };
     if (kept) accept(kept);
-    else if (!await attempt(() => start(known).then(() => true))) socket.close(); // it would ask for ever
+    else await start(known).catch((failure) => {
+      toast(sentenceOf(failure), true);
+      const isFinal = failure.status >= 400 && failure.status < 500 && failure.status !== 429;
+      if (isFinal && desk.table?.id === id) socket.close(); // it would ask for ever
+    });
   }
 
   /** Return a kept game on its table, null if there is none; what the line has and it lacks is added. */
