@@ -6,7 +6,7 @@
     python scripts/train_champions.py --pages           # only the pages of docs/pages, of all that azero has
 
 Each is the champion of a recipe with seed 1, in a run of its own. A stop costs nothing: the same command goes
-on. azero/shipped keeps what a player needs: state.json without games and history, the last row of
+on. azero/shipped keeps what a player needs: state.json without games and history, its row of
 metrics.csv, and the champion's weights in 16 bits. Strength is measured from those: a hundred games, the
 champion with 400 simulations, against UCT with 10,000. It becomes columns of that row, of which the table is
 made. Each has a page in docs/pages, and README.md a link to it.
@@ -123,8 +123,9 @@ def ship(config: Config, name: str) -> None:
         git=had.git,
     )
     (folder / "state.json").write_bytes(format_state(state))
-    lines = run.paths.metrics_csv.read_text().splitlines()
-    (folder / "metrics.csv").write_text(f"{lines[0]}\n{lines[-1]}\n")
+    head, *rows = run.paths.metrics_csv.read_text().splitlines()
+    (row,) = (row for row in rows if row.startswith(f"{loaded.cycle},"))  # not of a cycle under way
+    (folder / "metrics.csv").write_text(f"{head}\n{row}\n")
 
 
 def measure(name: str, folder: Path) -> dict[str, int]:
