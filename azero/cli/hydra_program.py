@@ -335,7 +335,7 @@ def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:
     return name, asked
 
 
-class Jobs:
+class HydraJobs:
     """What Hydra starts: one run, or each of a multirun in turn.
 
     Attributes:
@@ -409,7 +409,7 @@ def program(
                 check_names(overrides)
         import hydra
 
-        jobs = Jobs(print_config if shows_config else act_on_run)
+        jobs = HydraJobs(print_config if shows_config else act_on_run)
         compose = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")
         start = compose(jobs.begin)
         with one_sentence_of_hydra(lambda: not jobs.inside):
