@@ -202,7 +202,7 @@ def rules_at(addresses: np.ndarray) -> Rules:
 
 def is_count(value: object) -> bool:
     """Return whether a value is a whole number from 1."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def takes_one(function: Callable[..., Any]) -> bool:
