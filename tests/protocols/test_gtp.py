@@ -655,7 +655,6 @@ def test_an_sgf_that_cannot_be_loaded_leaves_the_board(champion: Engine, tmp_pat
         ("(;GM[1]SZ[5];B[aa];W[aa])", "SGF, game 1: move 2, 'a5', is not legal"),
         ("(;GM[1]SZ[5]HA[2]AB[aa][bb];B[cc];W[cc])", "SGF, game 1: move 2, 'c3', is not legal"),
         ("(;GM[11]SZ[5];B[a1])", "the file has a game of hex; this engine plays go on 5 x 5"),
-        ("(;GM[1]SZ[9];B[aa])", "the file has a game of go on 9 x 9; this engine plays go on 5 x 5"),
     ):
         [answer] = ask(on, f"loadsgf {write(tmp_path, text)}")
         assert answer.startswith("? cannot load file: ") and reason in answer, answer
@@ -665,6 +664,10 @@ def test_an_sgf_that_cannot_be_loaded_leaves_the_board(champion: Engine, tmp_pat
         "? cannot load file: it holds no game",
     ]
     assert moves_of(on) == ["c3"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "is_fixed", True)  # as where a champion plays
+        [answer] = ask(on, f"loadsgf {write(tmp_path, '(;GM[1]SZ[9];B[aa])')}")
+    assert answer == "? cannot load file: the file has a game of go on 9 x 9; this engine plays go on 5 x 5"
     own = '(;FF[4]AZERO[{"game": "tictactoe", "options": {}}];B[0];W[4])'
     assert ask(champion, f"loadsgf {write(tmp_path, own)}") == ["="] and moves_of(champion) == ["0", "4"]
     [answer] = ask(champion, f"loadsgf {write(tmp_path, '(;GM[1]SZ[3];B[aa])')}")
