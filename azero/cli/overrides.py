@@ -125,13 +125,13 @@ def game_of(recipe: str, seen: tuple[str, ...] = ()) -> str:
 
     seen: recipes that were read already, in case that their defaults lead back to them.
     """
-    files = conf_files("experiment")
+    files, seen = conf_files("experiment"), (*seen, recipe)
     text = files[recipe].read_text(encoding="utf-8", errors="replace") if recipe in files else ""
     if found := re.search(r"^ +- override /game: (\S+)", text, re.MULTILINE):
         return found[1]
     parents = re.findall(r"^ +- (\w+)$", text, re.MULTILINE)
-    found_games = (game_of(parent, (*seen, recipe)) for parent in parents if parent not in (*seen, recipe))
-    return next(filter(None, found_games), recipe if recipe in conf_files("game") else "")
+    games = (game_of(parent, seen) for parent in parents if parent not in seen)
+    return next(filter(None, games), recipe if recipe in conf_files("game") else "")
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:

@@ -69,9 +69,7 @@ def routes(studio: Studio) -> list[Route]:
             case "open":
                 return (await open_kept(keeper, number, asked)).to_json()
             case "rename":
-                async with (
-                    keeper.opening
-                ):  # else the table that is being opened would bring the old name back
+                async with keeper.opening:  # else a table that is being opened brings the old name back
                     await rename(studio, library, number, asked.get("name"))
             case "delete":
                 await keeper.delete(number)

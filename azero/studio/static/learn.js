@@ -68,7 +68,7 @@ export async function mount(element, parameters) {
     stage);
   await show();
   return () => {
-    turn = 0;
+    turn += 1;
     unmount();
   };
 }

@@ -73,7 +73,7 @@ export function makeReplay(element) {
     end = showReplay(element, game, titleOf(game));
   });
   const close = () => {
-    turn = 0;
+    turn += 1;
     end();
   };
   return { open, close };
